@@ -1,0 +1,76 @@
+"""What a workload and an implementation look like. Standard library and numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compare.record import Record
+
+
+class UnknownNameError(ValueError):
+    """A name that nobody has; the message lists the valid ones."""
+
+    def __init__(self, kind: str, name: str, valid: Sequence[str]) -> None:
+        super().__init__(f"unknown {kind} {name!r}; valid: {', '.join(valid) or 'none'}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named size of a workload. `trained` False means seeded parameters, which never show a quality figure."""
+
+    name: str
+    summary: str
+    widths: tuple[int, ...]
+    trained: bool
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Useful work per item: multiply-accumulates, and bytes in and out at a stated width."""
+
+    macs: int
+    bytes_in: int
+    bytes_out: int
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of proving one implementation against the oracle.
+
+    `tolerance` None means exact equality was required. `worst` is the largest absolute difference seen.
+    `records` carries what the check measured on the way (cycle counts of a simulation).
+    """
+
+    implementation: str
+    case: str
+    arithmetic: str
+    device: str
+    samples: int
+    seed: int
+    passed: bool
+    worst: float
+    tolerance: float | None
+    detail: str = ""
+    seconds: float = 0.0
+    records: tuple[Record, ...] = ()
+
+
+class Workload(Protocol):
+    """One workload: `workloads.<name>.WORKLOAD`."""
+
+    name: str
+    item: str
+    cases: Mapping[str, Case]
+
+    def inputs(self, case: str, n: int, seed: int) -> NDArray[np.float32]: ...
+
+    def reference(self, case: str, inputs: NDArray[np.float32], arithmetic: str) -> NDArray[Any]: ...
+
+    def operations(self, case: str) -> Operations: ...
+
+    def quality(self, case: str, arithmetic: str) -> Mapping[str, float]: ...
