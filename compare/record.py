@@ -82,9 +82,7 @@ def unit_of(quantity: str) -> str:
     try:
         return UNITS[quantity]
     except KeyError:
-        raise RecordError(
-            f"unknown quantity {quantity!r}; known: {', '.join(UNITS)}, quality.<name>"
-        ) from None
+        raise RecordError(f"unknown quantity {quantity!r}; known: {', '.join(UNITS)}, quality.<name>") from None
 
 
 def _is_statistic(name: str) -> bool:
@@ -138,9 +136,7 @@ class Measurement:
             raise RecordError(f"{self.quantity}: low and high come together")
         if self.low is not None and self.high is not None:
             if not self.low <= self.value <= self.high:
-                raise RecordError(
-                    f"{self.quantity}: {self.value} outside its own band [{self.low}, {self.high}]"
-                )
+                raise RecordError(f"{self.quantity}: {self.value} outside its own band [{self.low}, {self.high}]")
             if not self.spread:
                 raise RecordError(f"{self.quantity}: a band needs `spread`, what low and high are")
         if expected == "ns" and self.value != int(self.value):
@@ -170,9 +166,7 @@ class Provenance:
         object.__setattr__(self, "sources", tuple(self.sources))
         object.__setattr__(self, "tools", dict(self.tools))
         if self.tier not in ("product", "outside baseline"):
-            raise RecordError(
-                f"tier must be 'product' or 'outside baseline', got {self.tier!r}"
-            )
+            raise RecordError(f"tier must be 'product' or 'outside baseline', got {self.tier!r}")
 
 
 @dataclass(frozen=True)
@@ -235,9 +229,7 @@ class Record:
         except (KeyError, TypeError) as error:
             raise RecordError(f"fields do not match the schema: {error}") from None
 
-    def get(
-        self, quantity: str, *, statistic: str | None = None, boundary: str | None = None
-    ) -> Measurement | None:
+    def get(self, quantity: str, *, statistic: str | None = None, boundary: str | None = None) -> Measurement | None:
         """The first measurement that matches, or None: missing is missing."""
         for m in self.measurements:
             if (
