@@ -132,6 +132,8 @@ class Measurement:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
                 raise RecordError(f"{self.quantity}: {name} is not finite: {number}")
+        if not all(map(math.isfinite, self.values)):
+            raise RecordError(f"{self.quantity}: values are not all finite: {self.values}")
         if (self.low is None) != (self.high is None):
             raise RecordError(f"{self.quantity}: low and high come together")
         if self.low is not None and self.high is not None:
