@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -76,6 +77,12 @@ def cpu_model() -> str:
         if key.strip() in ("model name", "Model", "cpu model") and value.strip():
             return " ".join(value.split())
     return platform.machine() or "unknown CPU"
+
+
+def cpu_slug() -> str:
+    """Return the device name of the local CPU, such as `cpu-amd-epyc`: its model in lower case, joined by hyphens."""
+    model = re.sub(r"\((r|tm|c)\)|@.*|\b(cpu|processor)\b|\b\d+-core\b", " ", cpu_model().lower())
+    return "cpu-" + re.sub(r"[^a-z0-9]+", "-", model).strip("-")
 
 
 def utc_now() -> str:

@@ -48,8 +48,9 @@ class Stored:
 def write_records(folder: Path | str, stem: str, records: Iterable[Record]) -> Path:
     """Write one run's records to a new file `<stem>-<time>.jsonl` in `folder` and return its path.
 
-    The lines go to a temporary name, are flushed to the disk and then renamed to a final name that did not exist before. Errors: ValueError for no records or a stem that is no plain file name; OSError when the disk refuses. After
-    any error or an interrupt nothing is left behind.
+    The lines go to a temporary name, are flushed to the disk and then renamed to a final name that did not exist
+    before. After any error or an interrupt nothing is left behind. Errors: ValueError for no records or a stem that is
+    no plain file name; OSError when the disk refuses.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", stem):
         raise ValueError(f"stem {stem!r} must be a plain file name: letters, digits, '.', '_', '-'")

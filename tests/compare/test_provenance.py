@@ -72,6 +72,20 @@ def test_host_tells_the_machine_but_not_its_name() -> None:
     assert socket.gethostname() not in host()
 
 
+@pytest.mark.parametrize(
+    ("model", "slug"),
+    [
+        ("AMD EPYC", "cpu-amd-epyc"),
+        ("AMD EPYC 9B14 96-Core Processor", "cpu-amd-epyc-9b14"),
+        ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "cpu-intel-xeon-e5-2680-v4"),
+        ("aarch64", "cpu-aarch64"),
+    ],
+)
+def test_cpu_slug(monkeypatch: pytest.MonkeyPatch, model: str, slug: str) -> None:
+    monkeypatch.setattr(provenance, "cpu_model", lambda: model)
+    assert provenance.cpu_slug() == slug
+
+
 def test_make_provenance_carries_all(tree: Path) -> None:
     made = make_provenance("gatewarp x", ["top.toml", "pkg"], {"t": "1"}, "outside baseline", "meter", root=tree)
     assert (made.command, made.tier, made.source, made.tools) == ("gatewarp x", "outside baseline", "meter", {"t": "1"})
