@@ -1,0 +1,202 @@
+"""The comparison of one workload: rows from all records, the ratios worth asking for, and what was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.derive import derive
+from compare.record import Boundary
+from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio
+from compare.rows import ORACLE, SIMULATION, Row, newest, rows_of, with_quality
+from compare.stale import StaleCheck
+from compare.store import REFERENCE, RESULTS, Problem, scan
+
+#: Batches that the short table shows, besides each series' best: one item, one event, and many.
+SHOWN_BATCHES = (1, 4096, 2**20)
+#: Up to this batch a latency is set against a bare launch: beyond it the work outweighs the launch.
+FLOOR_BATCHES = (1, 4096)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that is known of one workload.
+
+    `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows. `superseded`
+    counts rows that a newer or the user's own replaced. `problems` name record files or lines that were skipped.
+    """
+
+    workload: str
+    cases: tuple[str, ...]
+    rows: tuple[Row, ...]
+    shown: tuple[Row, ...]
+    quality: tuple[Row, ...]
+    ratios: tuple[Ratio, ...]
+    refusals: tuple[Refusal, ...]
+    problems: tuple[Problem, ...]
+    superseded: int
+
+    @property
+    def stale(self) -> tuple[Row, ...]:
+        """The rows whose sources have changed."""
+        return tuple(row for row in self.rows if row.stale)
+
+
+def default_folders(root: Path | str) -> tuple[Path, Path]:
+    """Return the two folders of records under the repository: the shipped ones and the user's own."""
+    return Path(root) / REFERENCE, Path(root) / RESULTS
+
+
+def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case: str | None = None) -> Comparison:
+    """Compare what the records in `folders` say of a workload, all its cases or one.
+
+    `root` is the repository, against whose sources records are checked for staleness. Unreadable records become
+    `problems`; nothing is raised for a workload without records, which gives an empty comparison.
+    """
+    stored, problems = scan(*folders)
+    stale = StaleCheck(root)
+    wanted = [s for s in stored if s.record.workload == workload and case in (None, s.record.case)]
+    everything = [row for item in wanted for row in rows_of(item, stale)]
+
+    quality, fell = newest(row for row in everything if row.device == ORACLE)
+    known = {(q.workload, q.case, q.arithmetic): q.quality for q in quality if q.quality}
+    simulations = [row for row in everything if row.device == SIMULATION]
+    others, superseded = newest(row for row in everything if row.device not in (ORACLE, SIMULATION))
+    joined, failed = derive([*others, *simulations])
+    rows, dropped = newest(joined)
+    rows = sorted((with_quality(row, known) for row in rows), key=_order)
+
+    verdicts = list(_verdicts(rows))
+    refusals = [v for v in verdicts if isinstance(v, Refusal)]
+    refusals += [Refusal("throughput", f.row, f.row, f.reason, f.row.command) for f in failed]
+    return Comparison(
+        workload=workload,
+        cases=tuple(dict.fromkeys(row.case for row in rows)),
+        rows=tuple(rows),
+        shown=tuple(_shown(rows)),
+        quality=tuple(sorted(quality, key=_order)),
+        ratios=tuple(v for v in verdicts if isinstance(v, Ratio)),
+        refusals=tuple(refusals),
+        problems=tuple(problems),
+        superseded=fell + superseded + dropped,
+    )
+
+
+_KINDS = ("fpga", SIMULATION, "gpu", "cpu", "")
+_BOUNDARIES = list(Boundary)
+
+
+def _order(row: Row) -> tuple[object, ...]:
+    kind = _KINDS.index(row.kind) if row.kind in _KINDS else len(_KINDS)
+    batch = row.batch if isinstance(row.batch, int) else 0
+    return (
+        row.case, kind, row.device, _BOUNDARIES.index(row.boundary), row.tier != "product", row.implementation,
+        row.arithmetic, row.launch, batch,
+    )  # fmt: skip
+
+
+def _shown(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of a short table: of each batch sweep a few batches and the one with the best throughput."""
+    series: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        series.setdefault((*row.identity[:5], *row.identity[6:]), []).append(row)
+    for sweep in series.values():
+        best = max(sweep, key=lambda r: _value(r, "throughput"))
+        for row in sweep:
+            if row is best or row.batch in SHOWN_BATCHES or not isinstance(row.batch, int):
+                yield row
+
+
+def _value(row: Row, figure: str, missing: float = float("-inf")) -> float:
+    found = row.figures.get(figure)
+    return missing if found is None else found.value
+
+
+def _verdicts(rows: list[Row]) -> Iterator[Verdict]:
+    for case in dict.fromkeys(row.case for row in rows):
+        ours = [row for row in rows if row.case == case]
+        fpgas = [r for r in ours if r.kind == "fpga" and r.boundary == Boundary.KERNEL]
+        gpus = [r for r in ours if r.kind == "gpu"] or [r for r in ours if r.kind == "cpu"]
+        for fpga in fpgas:
+            for device in dict.fromkeys(r.device for r in gpus):
+                yield from _across(fpga, [r for r in gpus if r.device == device])
+        yield from _baselines(ours)
+        for row in ours:
+            if (
+                row.kind == "gpu"
+                and row.tier == "product"
+                and row.batch in FLOOR_BATCHES
+                and "launch_floor" in row.figures
+            ):
+                yield over_floor(row)
+
+
+Choice = Callable[[list[Row], str], Row | None]
+
+
+def _best(rows: list[Row], figure: str) -> Row | None:
+    """Return the row with the highest throughput or the lowest of anything else."""
+    having = [row for row in rows if figure in row.figures]
+    if figure == "throughput":
+        return max(having, key=lambda r: _value(r, figure), default=None)
+    return min(having, key=lambda r: _value(r, figure), default=None)
+
+
+def _single(rows: list[Row], figure: str) -> Row | None:
+    """Return the best row among those that take one item at a time."""
+    return _best([row for row in rows if row.batch == 1], figure)
+
+
+#: What is asked of an FPGA and a GPU: throughput and energy at the GPU's best batch, latency of one item.
+_QUESTIONS: tuple[tuple[str, Choice], ...] = (
+    ("throughput", _best),
+    ("latency_p50", _single),
+    ("latency_p99", _single),
+    ("energy", _best),
+)
+
+
+def _across(fpga: Row, gpus: list[Row]) -> Iterator[Verdict]:
+    """Ask each question of the GPU's best row in each arithmetic.
+
+    In the FPGA's own arithmetic every answer counts. Of the others the best row that may be divided counts, and each
+    that would have been better but is refused.
+    """
+    alike = [row for row in gpus if row.boundary == fpga.boundary] or gpus
+    for figure, choose in _QUESTIONS:
+        if figure not in fpga.figures:
+            partner = choose(alike, figure) or _best(alike, "throughput") or alike[0]
+            yield ratio(fpga, partner, figure)
+            continue
+        verdicts: dict[str, Verdict] = {}
+        for arithmetic in dict.fromkeys(row.arithmetic for row in alike):
+            if row := choose([r for r in alike if r.arithmetic == arithmetic], figure):
+                verdicts[arithmetic] = ratio(fpga, row, figure)
+        if same := verdicts.pop(fpga.arithmetic, None):
+            yield same
+        others = sorted(verdicts.values(), key=lambda v: _value(v.under, figure), reverse=figure == "throughput")
+        for verdict in others:
+            yield verdict
+            if isinstance(verdict, Ratio):
+                break
+    if all(row.boundary != Boundary.HOST for row in alike):
+        seen = _single([row for row in gpus if row.boundary == Boundary.HOST], "latency_p50")
+        if seen is not None and "latency_p50" in fpga.figures:
+            yield ratio(fpga, seen, "latency_p50")
+
+
+def _baselines(rows: list[Row]) -> Iterator[Verdict]:
+    """Set each product row against every outside baseline of the same device, boundary, arithmetic and batch."""
+    wanted = [row for row in _shown(rows) if row.kind in ("gpu", "cpu")]
+    outside = [row for row in rows if row.tier != "product"]
+    for row in wanted:
+        if row.tier != "product":
+            continue
+        for base in outside:
+            like = (base.device, base.boundary, base.arithmetic, base.batch)
+            if like != (row.device, row.boundary, row.arithmetic, row.batch):
+                continue
+            for figure in ("throughput", "latency_p50", "energy"):
+                if figure in row.figures and figure in base.figures:
+                    yield ratio(row, base, figure, one_run=True)

@@ -1,0 +1,189 @@
+"""What may be divided by what: a ratio with its grade, or a refusal with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from compare.derive import band
+from compare.record import Stage
+from compare.rows import Figure, Row, same_run
+
+SAME_ARITHMETIC = "same arithmetic"
+SAME_QUALITY = "same quality"
+
+#: Two qualities are the same when every figure of both sides differs by no more than this, absolute.
+QUALITY_TOLERANCE = 0.01
+
+_PAPER = (Stage.PUBLISHED, Stage.DATASHEET)
+_RESOURCES = ("luts", "ffs", "dsps", "brams", "utilisation")
+_ONE_DEVICE = (*_RESOURCES, "fmax", "clock", "interval", "cycles")
+_POWER = ("energy", "power", "idle_power")
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`over` divided by `under` in one figure.
+
+    `low` and `high` come from interval arithmetic on both bands; a side without a band counts as a point and `notes`
+    say so. `grade` is the weaker side's, `grades` name both sides. `division` is `same arithmetic` or `same quality`.
+    """
+
+    figure: str
+    over: Row
+    under: Row
+    value: float
+    low: float
+    high: float
+    grade: str
+    grades: tuple[str, str]
+    division: str
+    notes: tuple[str, ...] = ()
+
+    def inverse(self) -> Ratio:
+        """Return the same comparison the other way up."""
+        return replace(
+            self,
+            over=self.under,
+            under=self.over,
+            value=1 / self.value,
+            low=1 / self.high,
+            high=1 / self.low,
+            grades=(self.grades[1], self.grades[0]),
+        )
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no ratio, and the command that would help, if one would."""
+
+    figure: str
+    over: Row
+    under: Row
+    reason: str
+    command: str = ""
+
+
+Verdict = Ratio | Refusal
+
+
+def ratio(over: Row, under: Row, figure: str, *, one_run: bool = False) -> Verdict:
+    """Return the ratio `over` / `under` of a figure such as `throughput` or `latency_p50`, or the refusal.
+
+    `one_run` asks that both come from one run, as a product and its baseline should.
+    """
+    for side in (over, under):
+        if figure not in side.figures:
+            return Refusal(figure, over, under, *_unknown(side, figure))
+    a, b = over.figures[figure], under.figures[figure]
+    for reason in _objections(over, under, a, b, one_run):
+        return Refusal(figure, over, under, reason)
+    (a_low, a_high), (b_low, b_high) = band(a), band(b)
+    weaker = min((a, b), key=lambda f: list(Stage).index(f.weakest))
+    return Ratio(
+        figure=figure,
+        over=over,
+        under=under,
+        value=a.value / b.value,
+        low=a_low / b_high,
+        high=a_high / b_low,
+        grade=weaker.grade,
+        grades=(a.grade, b.grade),
+        division=SAME_ARITHMETIC if over.arithmetic == under.arithmetic else SAME_QUALITY,
+        notes=tuple(_notes(over, under, a, b)),
+    )
+
+
+def over_floor(row: Row) -> Verdict:
+    """Return a row's median latency over that of an empty launch on the same device in the same run."""
+    floor = row.figures.get("launch_floor")
+    latency = row.figures.get("latency_p50")
+    bare = replace(row, figures={} if floor is None else {"latency_p50": replace(floor, quantity="latency")})
+    if floor is None or latency is None:
+        what = "the bare launch" if floor is None else "the latency"
+        return Refusal(
+            "latency_p50 over bare launch", row, bare, f"{what} is not known; no record carries it", row.command
+        )
+    return replace(ratio(row, bare, "latency_p50"), figure="latency_p50 over bare launch")
+
+
+def _unknown(side: Row, figure: str) -> tuple[str, str]:
+    if side.kind in ("fpga", "simulation") and figure in _POWER:
+        return "FPGA power is not known; no record carries it", ""
+    return f"{figure.replace('_', ' ')} of {side.label} is not known; no record carries it", side.command
+
+
+def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> Iterator[str]:
+    """Yield every reason against a ratio, the most basic first."""
+    for name in ("workload", "case"):
+        if getattr(over, name) != getattr(under, name):
+            yield f"unlike {name}: {getattr(over, name)} against {getattr(under, name)}"
+    for name in ("quantity", "unit", "boundary"):
+        if getattr(a, name) != getattr(b, name):
+            yield f"unlike {name}: {getattr(a, name)} against {getattr(b, name)}"
+    for row, f in ((over, a), (under, b)):
+        if f.lacking:
+            yield (
+                f"{f.statistic} of {row.label} stands on {f.samples:,} samples, "
+                f"{f.lacking:,} are needed at 99 % confidence"
+            )
+    if _statistic(a) != _statistic(b) and "exact" not in (a.statistic, b.statistic):
+        yield f"unlike statistic: {a.statistic} against {b.statistic}"
+    yield from _stage_objections(over, under, a, b)
+    yield from _batch_objections(over, under, a)
+    yield from _quality_objections(over, under)
+    if one_run and not same_run(over, under):
+        yield "the two were not taken in one run"
+    for row, f in ((over, a), (under, b)):
+        if band(f)[0] <= 0:
+            yield f"{f.quantity} of {row.label} reaches down to zero or below"
+
+
+def _stage_objections(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
+    paper = [f.weakest in _PAPER for f in (a, b)]
+    if paper[0] != paper[1]:
+        yield f"one side is a figure on paper: {a.grade} against {b.grade}"
+    if a.quantity in _ONE_DEVICE and over.device != under.device:
+        yield f"{a.quantity} of unlike devices, {over.device} and {under.device}, do not compare"
+    if a.quantity in (*_RESOURCES, *_POWER) and a.stages != b.stages:
+        yield f"unlike stage for {a.quantity}: {a.grade} against {b.grade}"
+
+
+def _batch_objections(over: Row, under: Row, a: Figure) -> Iterator[str]:
+    if a.quantity in _ONE_DEVICE or a.quantity == "idle_power":
+        return
+    for row in (over, under):
+        if row.batch is None:
+            yield f"the batch of {row.label} is not stated"
+    if a.quantity == "latency" and "any" not in (over.batch, under.batch) and over.batch != under.batch:
+        yield f"unlike batch for latency: {over.batch} against {under.batch}"
+
+
+def _quality_objections(over: Row, under: Row) -> Iterator[str]:
+    if over.arithmetic and over.arithmetic == under.arithmetic:
+        return
+    unlike = f"unlike arithmetic, {over.arithmetic or 'not stated'} against {under.arithmetic or 'not stated'}"
+    for row in (over, under):
+        if not row.quality:
+            yield f"{unlike}, and the quality of {row.label} is not known"
+    if set(over.quality) != set(under.quality):
+        yield f"{unlike}, and unlike quality figures"
+    for name in sorted(set(over.quality) & set(under.quality)):
+        one, other = over.quality[name].value, under.quality[name].value
+        if abs(one - other) > QUALITY_TOLERANCE:
+            yield f"{unlike}, and {name} {one:.4g} against {other:.4g} differs by more than {QUALITY_TOLERANCE:g}"
+
+
+def _statistic(figure: Figure) -> str:
+    return "median" if figure.statistic == "p50" else figure.statistic
+
+
+def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
+    without = [row.label for row, f in ((over, a), (under, b)) if f.low is None and f.statistic != "exact"]
+    if without:
+        yield f"no band known for {' and '.join(dict.fromkeys(without))}"
+    bands = [f.spread for f in (a, b) if f.low is not None]
+    if bands:
+        yield f"band: {' and '.join(dict.fromkeys(bands))}"
+    for row in (over, under):
+        yield from (f"stale: {found}" for found in row.stale)

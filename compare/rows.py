@@ -1,0 +1,270 @@
+"""What is compared: rows of figures, each figure with its evidence, made from records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
+
+from compare.devices import kind_of
+from compare.record import Boundary, Measurement, Record, Scalar, Stage
+from compare.stale import Stale, StaleCheck
+from compare.store import Stored
+
+#: Implementation name and device of the records that carry a workload's quality figures.
+ORACLE = "oracle"
+SIMULATION = "simulation"
+
+#: Figure name -> (quantity, statistics that may stand for it, best first). Other quantities keep their own name.
+_LATENCIES = {"latency_p50": ("p50", "median", "exact"), "latency_p99": ("p99", "exact")}
+_CUT_IN_TIME = ("throughput", "latency", "launch_floor")
+_TIME_BOUNDARIES = (Boundary.KERNEL, Boundary.DEVICE, Boundary.HOST)
+_POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
+_SAME_RUN_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number with its evidence. A figure derived from several stages names them all."""
+
+    quantity: str
+    value: float
+    unit: str
+    statistic: str
+    samples: int
+    boundary: Boundary
+    stages: tuple[Stage, ...]
+    low: float | None = None
+    high: float | None = None
+    spread: str = ""
+
+    @classmethod
+    def of(cls, m: Measurement) -> Figure:
+        """Return a measurement as a figure."""
+        return cls(m.quantity, m.value, m.unit, m.statistic, m.samples, m.boundary, (m.stage,), m.low, m.high, m.spread)
+
+    @property
+    def grade(self) -> str:
+        """How the figure is known, for example `simulated × post-route`."""
+        return " × ".join(stage.replace("_", "-") for stage in self.stages)
+
+    @property
+    def weakest(self) -> Stage:
+        """The weakest of its stages."""
+        return min(self.stages, key=list(Stage).index)
+
+    @property
+    def lacking(self) -> int:
+        """Samples that a percentile would need to be printed when it has too few; 0 when it may be printed."""
+        if self.statistic[0] != "p":
+            return 0
+        needed = samples_needed(self.statistic[1:])
+        return needed if self.samples < needed else 0
+
+
+def samples_needed(percent: str) -> int:
+    """Return how many samples a percentile needs at 99 % confidence.
+
+    Tails, as in the MLPerf Inference rules: margin (1 - p) / 20, n = z² p (1 - p) / margin² with z = 2.576, rounded up
+    to a multiple of 2^13; this gives 24,576 for p90 and 270,336 for p99. For the median and below, the smallest n whose
+    range holds the percentile with that confidence: 1 - p^n - (1 - p)^n >= 0.99.
+    """
+    p = Fraction(percent) / 100
+    if p > Fraction(1, 2):
+        margin = (1 - p) / 20
+        n = Fraction("2.576") ** 2 * p * (1 - p) / margin**2
+        return math.ceil(n / 8192) * 8192
+    n_range = 1
+    while 1 - float(p) ** n_range - float(1 - p) ** n_range < 0.99:
+        n_range += 1
+    return n_range
+
+
+@dataclass(frozen=True)
+class Row:
+    """One implementation on one device under stated conditions, cut at one boundary, with what is known of it.
+
+    `figures` maps `throughput`, `latency_p50`, `latency_p99`, `energy`, `fmax`, `luts`, ... to figures; what is missing
+    is not known. `quality` maps names such as `efficiency` to figures. `batch` is a number of items, `any` for a
+    pipeline that does not batch, or None when it is not stated. `stale` is empty while all sources are unchanged.
+    """
+
+    workload: str
+    case: str
+    implementation: str
+    device: str
+    arithmetic: str
+    batch: int | str | None
+    launch: str
+    boundary: Boundary
+    figures: Mapping[str, Figure]
+    records: tuple[Record, ...]
+    shipped: bool
+    conditions: Mapping[str, Scalar] = field(default_factory=dict)
+    quality: Mapping[str, Figure] = field(default_factory=dict)
+    stale: tuple[Stale, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`fpga`, `gpu`, `cpu`, `simulation`, or empty when nobody knows the device."""
+        return SIMULATION if self.device == SIMULATION else kind_of(self.device)
+
+    @property
+    def tier(self) -> str:
+        """`product`, or `outside baseline` when any of its records is one."""
+        tiers = {record.provenance.tier for record in self.records}
+        return "outside baseline" if "outside baseline" in tiers else "product"
+
+    @property
+    def identity(self) -> tuple[Scalar, ...]:
+        """What makes two rows the same row, so that the newer one replaces the older."""
+        return (
+            self.workload,
+            self.case,
+            self.implementation,
+            self.device,
+            self.arithmetic,
+            self.batch,
+            self.launch,
+            self.boundary,
+            self.conditions.get("board"),
+        )
+
+    @property
+    def time(self) -> str:
+        """When its newest record was taken, ISO 8601."""
+        return max(record.provenance.time for record in self.records)
+
+    @property
+    def command(self) -> str:
+        """The command that renews its newest record."""
+        return max(self.records, key=lambda r: r.provenance.time).provenance.command
+
+    @property
+    def grade(self) -> str:
+        """How its main figure is known: throughput, else latency, else the first there is."""
+        for name in ("throughput", "latency_p50", "energy", *self.figures):
+            if name in self.figures:
+                return self.figures[name].grade
+        return ""
+
+    @property
+    def label(self) -> str:
+        """A short name for sentences: implementation, device, arithmetic, batch, launch mode."""
+        parts = [self.arithmetic]
+        if self.kind != "fpga" and self.batch is not None:
+            parts.append(f"batch {batch_text(self.batch)}")
+        parts += [self.launch] if self.launch else []
+        said = ", ".join(part for part in parts if part)
+        return f"{self.implementation} on {self.device}" + (f" ({said})" if said else "")
+
+
+def batch_text(batch: int | str | None) -> str:
+    """Return a batch as text: powers of two from 2^13 as such, others with separators, unknown as an en-dash."""
+    if batch is None:
+        return "–"
+    if isinstance(batch, int) and batch >= 8192 and batch & (batch - 1) == 0:
+        return f"2^{batch.bit_length() - 1}"
+    return f"{batch:,}" if isinstance(batch, int) else batch
+
+
+def rows_of(stored: Stored, stale: StaleCheck) -> Iterator[Row]:
+    """Yield the rows of a record: one for each boundary at which its time or throughput was cut, else a single one."""
+    record = stored.record
+    cuts = [b for b in _TIME_BOUNDARIES if any(m.boundary == b for m in record.measurements if _is_timed(m))]
+    found = stale(record)
+    quality = {
+        m.quantity.removeprefix("quality."): Figure.of(m)
+        for m in record.measurements
+        if m.quantity.startswith("quality.")
+    }
+    batch = record.conditions.get("batch")
+    for number, cut in enumerate(cuts or [Boundary.NONE]):
+        figures = dict(_timed_figures(record, cut))
+        if number == 0:  # energy, resources and clocks stand once, in the row nearest the chip
+            figures |= dict(_other_figures(record))
+        yield Row(
+            workload=record.workload,
+            case=record.case,
+            implementation=record.implementation,
+            device=record.device,
+            arithmetic=text(record.conditions.get("arithmetic")),
+            batch=batch if isinstance(batch, str) else int(batch) if isinstance(batch, (int, float)) else None,
+            launch=text(record.conditions.get("launch")),
+            boundary=cut,
+            figures=figures,
+            records=(record,),
+            shipped=stored.shipped,
+            conditions=record.conditions,
+            quality=quality,
+            stale=(found,) if found else (),
+        )
+
+
+def text(value: Scalar) -> str:
+    """Return a condition as text; missing is empty."""
+    return "" if value is None else str(value)
+
+
+def _is_timed(m: Measurement) -> bool:
+    return m.quantity in _CUT_IN_TIME
+
+
+def _timed_figures(record: Record, cut: Boundary) -> Iterator[tuple[str, Figure]]:
+    for name in ("throughput", "launch_floor"):
+        if m := record.get(name, boundary=cut):
+            yield name, Figure.of(m)
+    for name, statistics in _LATENCIES.items():
+        for statistic in statistics:
+            if m := record.get("latency", statistic=statistic, boundary=cut):
+                yield name, Figure.of(m)
+                break
+
+
+def _other_figures(record: Record) -> Iterator[tuple[str, Figure]]:
+    order = [*_POWER_BOUNDARIES, Boundary.NONE, *_TIME_BOUNDARIES]
+    seen: set[str] = set()
+    for m in sorted(record.measurements, key=lambda m: order.index(m.boundary)):
+        if not _is_timed(m) and not m.quantity.startswith("quality.") and m.quantity not in seen:
+            seen.add(m.quantity)
+            yield m.quantity, Figure.of(m)
+
+
+def newest(rows: Iterable[Row]) -> tuple[list[Row], int]:
+    """Keep one row for each identity, the user's own before shipped, then the newest; return them and how many fell."""
+    kept: dict[tuple[Scalar, ...], Row] = {}
+    count = 0
+    for row in sorted(rows, key=lambda r: (not r.shipped, r.time)):
+        count += row.identity in kept
+        kept[row.identity] = row
+    return list(kept.values()), count
+
+
+def same_run(a: Row, b: Row) -> bool:
+    """Whether two rows come from one run: the same `run` condition, or the same host and device within an hour."""
+    run = a.conditions.get("run")
+    if run is not None and run == b.conditions.get("run"):
+        return True
+    if a.device != b.device or {r.provenance.host for r in a.records} != {r.provenance.host for r in b.records}:
+        return False
+    apart = datetime.fromisoformat(a.time) - datetime.fromisoformat(b.time)
+    return abs(apart.total_seconds()) <= _SAME_RUN_SECONDS
+
+
+def with_quality(row: Row, known: Mapping[tuple[str, str, str], Mapping[str, Figure]]) -> Row:
+    """Return the row with the quality of its workload, case and arithmetic, when it carries none of its own.
+
+    A record verified against the oracle of another arithmetic says so in the condition `reference` and then takes that
+    one's figures, with a note.
+    """
+    if row.quality:
+        return row
+    if found := known.get((row.workload, row.case, row.arithmetic)):
+        return replace(row, quality=found)
+    reference = text(row.conditions.get("reference"))
+    if found := known.get((row.workload, row.case, reference)):
+        return replace(row, quality=found, notes=(*row.notes, f"quality of the {reference} reference"))
+    return row
