@@ -122,14 +122,7 @@ def _verdicts(rows: list[Row]) -> Iterator[Verdict]:
             for device in dict.fromkeys(r.device for r in gpus):
                 yield from _across(fpga, [r for r in gpus if r.device == device])
         yield from _baselines(ours)
-        for row in ours:
-            if (
-                row.kind == "gpu"
-                and row.tier == "product"
-                and row.batch in FLOOR_BATCHES
-                and "launch_floor" in row.figures
-            ):
-                yield over_floor(row)
+        yield from _floors(ours)
 
 
 Choice = Callable[[list[Row], str], Row | None]
@@ -187,16 +180,47 @@ def _across(fpga: Row, gpus: list[Row]) -> Iterator[Verdict]:
 
 
 def _baselines(rows: list[Row]) -> Iterator[Verdict]:
-    """Set each product row against every outside baseline of the same device, boundary, arithmetic and batch."""
-    wanted = [row for row in _shown(rows) if row.kind in ("gpu", "cpu")]
-    outside = [row for row in rows if row.tier != "product"]
-    for row in wanted:
-        if row.tier != "product":
-            continue
-        for base in outside:
-            like = (base.device, base.boundary, base.arithmetic, base.batch)
-            if like != (row.device, row.boundary, row.arithmetic, row.batch):
+    """Set each product implementation, in its best launch mode, against each mode of the outside baselines.
+
+    Same device, boundary, arithmetic and batch: throughput and energy at the largest batch that both have, latency at
+    the smallest.
+    """
+    gpus = [row for row in rows if row.kind in ("gpu", "cpu") and isinstance(row.batch, int)]
+    products = _series([row for row in gpus if row.tier == "product"], lambda r: (r.implementation,))
+    outsiders = _series([row for row in gpus if row.tier != "product"], lambda r: (r.implementation, r.launch))
+    for ours in products:
+        for base in outsiders:
+            pairs = {row.boundary for row in ours} & {row.boundary for row in base}
+            if not pairs or (ours[0].device, ours[0].arithmetic) != (base[0].device, base[0].arithmetic):
                 continue
-            for figure in ("throughput", "latency_p50", "energy"):
-                if figure in row.figures and figure in base.figures:
-                    yield ratio(row, base, figure, one_run=True)
+            cut = min(pairs, key=_BOUNDARIES.index)
+            for figure, pick in (("throughput", max), ("latency_p50", min), ("energy", max)):
+                having = [[r for r in side if r.boundary == cut and figure in r.figures] for side in (ours, base)]
+                batches = {row.batch for row in having[0]} & {row.batch for row in having[1]}
+                if batches:
+                    batch = pick(batch for batch in batches if isinstance(batch, int))
+                    over, under = (_best([r for r in side if r.batch == batch], figure) for side in having)
+                    if over is not None and under is not None:
+                        yield ratio(over, under, figure, one_run=True)
+
+
+def _series(rows: list[Row], key: Callable[[Row], tuple[str, ...]]) -> list[list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.device, row.arithmetic, *key(row)), []).append(row)
+    return list(found.values())
+
+
+def _floors(rows: list[Row]) -> Iterator[Verdict]:
+    """Set the fastest product row of each implementation, boundary and small batch against a bare launch."""
+    small = [
+        row
+        for row in rows
+        if row.kind == "gpu" and row.tier == "product" and row.batch in FLOOR_BATCHES and "launch_floor" in row.figures
+    ]
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in small:
+        groups.setdefault((row.device, row.implementation, row.boundary, row.batch), []).append(row)
+    for group in groups.values():
+        if best := _best(group, "latency_p50"):
+            yield over_floor(best)

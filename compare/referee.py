@@ -23,7 +23,7 @@ _POWER = ("energy", "power", "idle_power")
 
 @dataclass(frozen=True)
 class Ratio:
-    """`over` divided by `under` in one figure.
+    """`over` (A in the notes) divided by `under` (B) in one figure.
 
     `low` and `high` come from interval arithmetic on both bands; a side without a band counts as a point and `notes`
     say so. `grade` is the weaker side's, `grades` name both sides. `division` is `same arithmetic` or `same quality`.
@@ -98,7 +98,11 @@ def over_floor(row: Row) -> Verdict:
     """Return a row's median latency over that of an empty launch on the same device in the same run."""
     floor = row.figures.get("launch_floor")
     latency = row.figures.get("latency_p50")
-    bare = replace(row, figures={} if floor is None else {"latency_p50": replace(floor, quantity="latency")})
+    bare = replace(
+        row,
+        implementation="an empty kernel",
+        figures={} if floor is None else {"latency_p50": replace(floor, quantity="latency")},
+    )
     if floor is None or latency is None:
         what = "the bare launch" if floor is None else "the latency"
         return Refusal(
@@ -170,7 +174,7 @@ def _quality_objections(over: Row, under: Row) -> Iterator[str]:
         yield f"{unlike}, and unlike quality figures"
     for name in sorted(set(over.quality) & set(under.quality)):
         one, other = over.quality[name].value, under.quality[name].value
-        if abs(one - other) > QUALITY_TOLERANCE:
+        if abs(one - other) > QUALITY_TOLERANCE + 1e-12:
             yield f"{unlike}, and {name} {one:.4g} against {other:.4g} differs by more than {QUALITY_TOLERANCE:g}"
 
 
@@ -179,9 +183,9 @@ def _statistic(figure: Figure) -> str:
 
 
 def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
-    without = [row.label for row, f in ((over, a), (under, b)) if f.low is None and f.statistic != "exact"]
+    without = [side for side, f in (("A", a), ("B", b)) if f.low is None and f.statistic != "exact"]
     if without:
-        yield f"no band known for {' and '.join(dict.fromkeys(without))}"
+        yield f"no band known for {' and '.join(without)}"
     bands = [f.spread for f in (a, b) if f.low is not None]
     if bands:
         yield f"band: {' and '.join(dict.fromkeys(bands))}"

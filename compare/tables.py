@@ -1,0 +1,231 @@
+"""The tables of a comparison, as text cells that every writer shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from compare import text
+from compare.comparison import Comparison
+from compare.record import Boundary
+from compare.referee import QUALITY_TOLERANCE, Ratio, Refusal
+from compare.rows import SIMULATION, Row, batch_text, samples_needed
+
+#: Where time was cut, for the title of a table.
+CUTS = {
+    Boundary.KERNEL: "kernel boundary: operands in device memory, or at the stream pins of an FPGA design",
+    Boundary.DEVICE: "device boundary: with the transfers to and from the device",
+    Boundary.HOST: "host boundary: as the calling program sees it, launch and wait included",
+    Boundary.NONE: "no time known",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column names, cells as text, and which columns are numbers (set right)."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[str] = frozenset()
+
+
+def tables(comparison: Comparison) -> list[Table]:
+    """Return the tables of a comparison in reading order, without empty ones."""
+    found = [_quality(comparison)]
+    for cut, title in CUTS.items():
+        rows = [row for row in comparison.shown if row.boundary == cut and row.kind != SIMULATION]
+        found.append(performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"]))
+    found += [_resources(comparison.rows), ratios(comparison.ratios), refusals(comparison.refusals)]
+    if len(comparison.cases) == 1:
+        found = [without(table, "case") for table in found]
+    return [table for table in found if table.rows]
+
+
+def heading(comparison: Comparison) -> str:
+    """Return one line: the workload and its cases."""
+    return f"{comparison.workload} · {', '.join(comparison.cases) or 'no records'}"
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Return what a reader of the tables should know besides: what was left out, superseded, stale or skipped."""
+    said = []
+    if hidden := len(comparison.rows) - len(comparison.shown):
+        said.append(f"{hidden} more rows of batch sweeps are in the CSV output.")
+    shown = [row.figures for row in comparison.shown]
+    if any("latency_p99" in figures and figures["latency_p99"].lacking for figures in shown):
+        said.append(f"p99 is not printed where fewer than {samples_needed('99'):,} samples stand behind it.")
+    taken = {(row.device, f.boundary, f.samples) for row in comparison.shown if (f := row.figures.get("energy"))}
+    for name in sorted({device for device, _, _ in taken}):
+        cuts = "/".join(sorted({cut for device, cut, _ in taken if device == name}))
+        counts = sorted({count for device, _, count in taken if device == name})
+        several = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        said.append(f"Energy on {name}: {cuts} boundary, n = {several}.")
+    if comparison.superseded:
+        said.append(f"{comparison.superseded} rows were superseded by newer ones or by your own.")
+    said += [f"Stale: {' on '.join(line[:2])}: {line[3]}; renew with `{line[4]}`." for line in stale(comparison).rows]
+    said += [f"Skipped: {problem}" for problem in comparison.problems]
+    return said
+
+
+def without(table: Table, column: str) -> Table:
+    """Return a table less one column."""
+    keep = [i for i, name in enumerate(table.columns) if name != column]
+    rows = tuple(tuple(row[i] for i in keep) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[i] for i in keep), rows=rows)
+
+
+def _table(title: str, rows: Iterable[Row], columns: dict[str, Callable[[Row], str]], numbers: Sequence[str]) -> Table:
+    cells = [tuple(cell(row) for cell in columns.values()) for row in rows]
+    return Table(title, tuple(columns), tuple(cells), frozenset(numbers))
+
+
+def performance(title: str, rows: Iterable[Row]) -> Table:
+    """Return the table of throughput, latency and energy of rows cut at one boundary."""
+    return _table(
+        title,
+        rows,
+        {
+            "case": lambda r: r.case,
+            "implementation": lambda r: r.implementation,
+            "device": lambda r: r.device,
+            "arithmetic": lambda r: r.arithmetic or text.MISSING,
+            "quality": text.quality,
+            "batch": lambda r: batch_text(r.batch),
+            "launch": lambda r: r.launch or text.MISSING,
+            "throughput, items/s": lambda r: text.quantity(r, "throughput", ""),
+            "latency p50 / p99": text.latency,
+            "energy per item": lambda r: text.quantity(r, "energy", "J"),
+            "evidence": text.evidence,
+        },
+        ("batch", "throughput, items/s", "latency p50 / p99", "energy per item"),
+    )
+
+
+def _resources(rows: Iterable[Row]) -> Table:
+    return _table(
+        "FPGA designs: cycles, clock and resources",
+        [row for row in rows if row.kind in ("fpga", SIMULATION)],
+        {
+            "case": lambda r: r.case,
+            "implementation": lambda r: r.implementation,
+            "device": lambda r: r.device,
+            "interval, cycles": lambda r: _count(r, "interval"),
+            "latency, cycles": lambda r: _count(r, "cycles"),
+            "Fmax": lambda r: text.quantity(r, "fmax", "Hz"),
+            "target": _target,
+            "LUT": lambda r: text.resource(r, "luts"),
+            "FF": lambda r: text.resource(r, "ffs"),
+            "BRAM": lambda r: text.resource(r, "brams"),
+            "DSP": lambda r: text.resource(r, "dsps"),
+            "evidence": lambda r: "; ".join((text.evidence(r), *r.notes)),
+        },
+        ("interval, cycles", "latency, cycles", "Fmax", "target", "LUT", "FF", "BRAM", "DSP"),
+    )
+
+
+def _count(row: Row, name: str) -> str:
+    figure = row.figures.get(name)
+    if figure is None:
+        return text.MISSING
+    wide = figure.low is not None and figure.low != figure.high
+    return f"{figure.value:g}" + (f" [{figure.low:g}–{figure.high:g}]" if wide else "")
+
+
+def _target(row: Row) -> str:
+    clock = row.conditions.get("target_clock_hz")
+    return text.si(clock, "Hz") if isinstance(clock, (int, float)) else text.MISSING
+
+
+def _quality(comparison: Comparison) -> Table:
+    names = sorted({name for row in comparison.quality for name in row.quality})
+    cells = [
+        (
+            row.case,
+            row.arithmetic or text.MISSING,
+            *(f"{row.quality[n].value:.4f}" if n in row.quality else text.MISSING for n in names),
+            *{f"{figure.samples:,}" for figure in list(row.quality.values())[:1]},
+            text.evidence(row),
+        )
+        for row in comparison.quality
+        if row.quality
+    ]
+    columns = ("case", "arithmetic", *names, "samples", "evidence")
+    return Table("Quality, by the workload's own measure", columns, tuple(cells), frozenset((*names, "samples")))
+
+
+def ratios(found: Iterable[Ratio]) -> Table:
+    """Return the table of ratios that the referee allows; each is `over` divided by `under`."""
+    cells = [
+        (
+            v.over.case,
+            text.figure_name(v.figure)
+            + (f", {v.over.boundary}" if v.over.boundary in (Boundary.DEVICE, Boundary.HOST) else ""),
+            v.over.label,
+            v.under.label,
+            text.ratio(v),
+            v.division,
+            "; ".join((text.grades(v), *v.notes)),
+        )
+        for v in found
+    ]
+    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g})"
+    return Table(title, ("case", "figure", "A", "B", "A / B", "division", "grade"), tuple(cells), frozenset(["A / B"]))
+
+
+def refusals(found: Iterable[Refusal]) -> Table:
+    """Return the table of ratios that the referee refuses, with the reason and what would help.
+
+    Refusals of one pair for one reason stand in one line; where their batches differ the line names none.
+    """
+    alike: dict[tuple[str, ...], list[Refusal]] = {}
+    for v in found:
+        alike.setdefault((*_pair(v.over), *_pair(v.under), v.reason, v.command), []).append(v)
+    cells = [
+        (
+            group[0].over.case,
+            ", ".join(dict.fromkeys(text.figure_name(v.figure) for v in group)),
+            _one_label([v.over for v in group]),
+            _one_label([v.under for v in group]) if group[0].under is not group[0].over else text.MISSING,
+            group[0].reason + (f" (try `{group[0].command}`)" if group[0].command else ""),
+        )
+        for group in alike.values()
+    ]
+    return Table("Refused", ("case", "figure", "A", "B", "reason"), tuple(cells))
+
+
+def _pair(row: Row) -> tuple[str, ...]:
+    return row.case, row.implementation, row.device, row.arithmetic, row.launch
+
+
+def _one_label(rows: list[Row]) -> str:
+    labels = {row.label for row in rows}
+    return labels.pop() if len(labels) == 1 else replace(rows[0], batch=None).label
+
+
+def provenance(comparison: Comparison) -> Table:
+    """Return where each record behind the rows came from, each run's alike records once."""
+    lines: dict[tuple[str, ...], int] = {}
+    for row in (*comparison.quality, *comparison.rows):
+        for record in row.records:
+            p = record.provenance
+            tools = ", ".join(f"{name} {version}" for name, version in sorted(p.tools.items()))
+            where = (record.implementation, record.device, p.time[:16].replace("T", " "), p.revision)
+            key = (*where, p.host, tools, p.source, p.command, "shipped" if row.shipped else "local")
+            lines[key] = lines.get(key, 0) + 1
+    columns = (
+        "implementation", "device", "taken, UTC", "revision", "host", "tools", "source", "renewed by", "origin"
+    )  # fmt: skip
+    cells = [tuple(cell or text.MISSING for cell in key) for key in lines]
+    return Table("Where the records come from", columns, tuple(cells))
+
+
+def stale(comparison: Comparison) -> Table:
+    """Return the stale rows, why, and the command that renews each."""
+    lines = {
+        (row.implementation, row.device, row.case, found.reason, found.command): None
+        for row in (*comparison.quality, *comparison.rows)
+        for found in row.stale
+    }
+    columns = ("implementation", "device", "case", "reason", "renewed by")
+    return Table("Stale records", columns, tuple(lines))

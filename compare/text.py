@@ -1,0 +1,115 @@
+"""Figures as text: SI prefixes, three digits, bands; what is missing is an en-dash."""
+
+from __future__ import annotations
+
+import math
+
+from compare.devices import share
+from compare.referee import Ratio
+from compare.rows import Figure, Row
+
+MISSING = "–"
+
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
+
+
+def digits(value: float, count: int = 3) -> str:
+    """Return a number with `count` significant digits and no exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = count - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    places = count - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(places, 0)}f}"
+
+
+def si(value: float, unit: str, low: float | None = None, high: float | None = None) -> str:
+    """Return a value with an SI prefix, and its band in the same unit: `124 MHz [118–131]`."""
+    power = 0 if value == 0 else math.floor(math.log10(abs(float(f"{value:.2e}"))) / 3) * 3
+    power = max(-12, min(15, power))
+    said = f"{digits(value / 10**power)} {_PREFIXES[power]}{unit}".strip()
+    return said + _band(value / 10**power, low and low / 10**power, high and high / 10**power)
+
+
+def _band(value: float, low: float | None, high: float | None) -> str:
+    """Return a band in brackets, or nothing when there is none or it does not show in three digits."""
+    if low is None or high is None or digits(low) == digits(value) == digits(high):
+        return ""
+    return f" [{digits(low)}–{digits(high)}]"
+
+
+def time(figure: Figure | None, *, banded: bool = True) -> str:
+    """Return a latency in ns, µs, ms or s; a percentile with too few samples is not printed."""
+    if figure is None or figure.lacking:
+        return MISSING
+    bounds = (figure.low, figure.high) if banded else (None, None)
+    scaled = [None if x is None else x * 1e-9 for x in (figure.value, *bounds)]
+    return si(scaled[0] or 0.0, "s", scaled[1], scaled[2])
+
+
+def latency(row: Row) -> str:
+    """Return `p50 / p99` of a row; a deterministic pipeline has one latency, with the band of its clock."""
+    p50, p99 = row.figures.get("latency_p50"), row.figures.get("latency_p99")
+    if p50 is None and p99 is None:
+        return MISSING
+    if p50 is not None and p50.statistic == "exact":
+        return f"{time(p50)}, exact"
+    return f"{time(p50, banded=False)} / {time(p99, banded=False)}"
+
+
+def quantity(row: Row, name: str, unit: str) -> str:
+    """Return a figure of a row with SI prefix and band."""
+    figure = row.figures.get(name)
+    return MISSING if figure is None else si(figure.value, unit, figure.low, figure.high)
+
+
+def resource(row: Row, name: str) -> str:
+    """Return a count of a resource and its share of the device: `20,910 (25.0 %)`."""
+    figure = row.figures.get(name)
+    if figure is None:
+        return MISSING
+    part = share(row.device, name, figure.value)
+    return f"{figure.value:,.0f}" + ("" if part is None else f" ({part:.1%})".replace("%", " %"))
+
+
+def quality(row: Row) -> str:
+    """Return the quality figures of a row in the order of their names, `0.991 / 0.620`."""
+    return " / ".join(f"{row.quality[name].value:.3f}" for name in sorted(row.quality)) or MISSING
+
+
+def evidence(row: Row) -> str:
+    """Return how a row is known: grade, samples, origin, and what speaks against it."""
+    grade = row.grade or next((figure.grade for figure in row.quality.values()), "")
+    said = [grade or "nothing known"]
+    if fmax := row.figures.get("fmax"):
+        said.append(f"{fmax.samples} seed{'s' if fmax.samples > 1 else ''}")
+    elif p50 := row.figures.get("latency_p50"):
+        said.append(f"n = {p50.samples:,}")
+    if row.tier != "product":
+        said.append(row.tier)
+    said.append("shipped" if row.shipped else "local")
+    if row.stale:
+        said.append("STALE")
+    return ", ".join(said)
+
+
+def times(value: float) -> str:
+    """Return a ratio: `20.0`, or `1/20.0` below one."""
+    return digits(value) if value >= 1 else f"1/{digits(1 / value)}"
+
+
+def ratio(verdict: Ratio) -> str:
+    """Return a ratio with its band."""
+    low, value, high = times(verdict.low), times(verdict.value), times(verdict.high)
+    return value if low == value == high else f"{value} [{low} – {high}]"
+
+
+def grades(verdict: Ratio) -> str:
+    """Return the grade of a ratio: the weaker side's, and the other's where it differs."""
+    other = [grade for grade in verdict.grades if grade != verdict.grade]
+    return f"{verdict.grade} against {other[0]}" if other else verdict.grade
+
+
+def figure_name(name: str) -> str:
+    """Return the name of a figure for people: `latency p50`."""
+    return {"energy": "energy per item"}.get(name, name.replace("_", " "))

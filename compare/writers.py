@@ -1,0 +1,207 @@
+"""A comparison as terminal output, Markdown, CSV, LaTeX and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from compare import tables as t
+from compare.comparison import Comparison
+from compare.referee import Ratio, Refusal
+from compare.rows import Figure, Row
+from compare.text import MISSING
+
+_RAW = (
+    "throughput", "latency_p50", "latency_p99", "launch_floor", "energy", "power", "idle_power", "interval", "cycles",
+    "fmax", "clock", "luts", "ffs", "brams", "dsps", "utilisation",
+)  # fmt: skip
+
+
+def render_terminal(comparison: Comparison, console: Console) -> None:
+    """Print the tables, the ratios, the refusals and the remarks."""
+    console.print(Text(t.heading(comparison), style="bold"))
+    for table in t.tables(comparison):
+        console.print()
+        console.print(Text(table.title, style="bold cyan"))
+        if "A" in table.columns:
+            console.print(_verdicts(table))
+            continue
+        short = t.without(table, "quality")  # it has a table of its own above
+        rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for column in short.columns:
+            justify: Literal["left", "right"] = "right" if column in table.numbers else "left"
+            rich.add_column(column, justify=justify, overflow="fold", no_wrap=column in ("implementation", "device"))
+        for row in short.rows:
+            rich.add_row(*(Text(cell, style="yellow" if "STALE" in cell else "") for cell in row))
+        console.print(rich)
+    if not comparison.rows:
+        console.print("No records yet: `make compare` takes those that this machine can take.")
+    console.print()
+    for remark in t.remarks(comparison):
+        console.print(Text(remark, style="yellow" if remark.startswith(("Stale", "Skipped")) else "dim"))
+
+
+def _verdicts(table: t.Table) -> RichTable:
+    """Set ratios and refusals in two columns, the second with both sides and, under them, the evidence or reason."""
+    rich = RichTable(box=None, padding=(0, 2, 0, 0), show_header=False)
+    rich.add_column(no_wrap=True)
+    rich.add_column(no_wrap=True)
+    rich.add_column(overflow="fold")
+    for cells in table.rows:
+        row = dict(zip(table.columns, cells, strict=True))
+        sides = Text(row["A"] + ("" if row["B"] == MISSING else f" over {row['B']}"))
+        figure = "\n".join(row["figure"].split(", ")) if "reason" in row else row["figure"]
+        figure = f"{row['case']}: {figure}" if "case" in row else figure
+        if "reason" in row:
+            rich.add_row(figure, Text("refused", style="red"), sides.append("\n" + row["reason"], style="dim"))
+        else:
+            evidence = f"\n{row['division']}; {row['grade']}"
+            rich.add_row(figure, Text(row["A / B"], style="bold green"), sides.append(evidence, style="dim"))
+    return rich
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return the tables as GitHub Markdown."""
+    parts = [f"# {t.heading(comparison)}"]
+    for table in t.tables(comparison):
+        marks = ["--:" if column in table.numbers else ":--" for column in table.columns]
+        lines = [table.columns, marks, *table.rows]
+        parts += [f"## {table.title}", "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in lines)]
+    remarks = t.remarks(comparison)
+    if remarks:
+        parts.append("\n".join(f"* {remark}" for remark in remarks))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(cell: str) -> str:
+    return cell.replace("|", "\\|").replace("\n", " ")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "×": r"$\times$", "±": r"$\pm$", "µ": r"$\mu$", "–": "--",
+    "·": r"$\cdot$", "≥": r"$\geq$", "≤": r"$\leq$", "`": r"\textasciigrave{}",
+}  # fmt: skip
+
+
+def latex(comparison: Comparison) -> str:
+    """Return a document that compiles by itself, its tables in booktabs style, ready to be taken into a paper."""
+    parts = [
+        r"\documentclass{article}",
+        r"\usepackage[T1]{fontenc}",
+        r"\usepackage[utf8]{inputenc}",
+        r"\usepackage[a3paper,landscape,margin=12mm]{geometry}",
+        r"\usepackage{booktabs,tabularx}",
+        r"\begin{document}",
+        rf"\section*{{{_latex(t.heading(comparison))}}}",
+    ]
+    for table in t.tables(comparison):
+        kinds = ["r" if column in table.numbers else "l" for column in table.columns[:-1]] + ["X"]
+        lines = [" & ".join(map(_latex, row)) + r" \\" for row in (table.columns, *table.rows)]
+        parts += [
+            "",
+            rf"\subsection*{{{_latex(table.title)}}}",
+            rf"\noindent\footnotesize\begin{{tabularx}}{{\linewidth}}{{@{{}}{''.join(kinds)}@{{}}}}",
+            r"\toprule",
+            lines[0],
+            r"\midrule",
+            *lines[1:],
+            r"\bottomrule",
+            r"\end{tabularx}",
+        ]
+    parts += ["", *(f"{_latex(remark)}\\par" for remark in t.remarks(comparison)), r"\end{document}", ""]
+    return "\n".join(parts)
+
+
+def _latex(cell: str) -> str:
+    said = "".join(_LATEX.get(c, c if c.isascii() or c.isalpha() else "?") for c in cell)
+    return re.sub(r"(\d+)\\textasciicircum\{\}(\d+)", r"$\1^{\2}$", said)
+
+
+def csv_text(comparison: Comparison) -> str:
+    """Return every row, also those that the short tables leave out, as numbers in the units of the record."""
+    names = sorted({name for row in comparison.rows for name in row.quality})
+    others = sorted({name for row in comparison.rows for name in row.figures} - set(_RAW))
+    head = [
+        "workload", "case", "implementation", "device", "kind", "tier", "arithmetic", "batch", "launch", "boundary",
+        "grade", "origin", "stale", "time", "command", "notes", *(f"quality.{name}" for name in names),
+    ]  # fmt: skip
+    columns = ("", " unit", " low", " high", " statistic", " samples", " boundary", " grade")
+    head += [f"{name}{column}" for name in (*_RAW, *others) for column in columns]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    for row in comparison.rows:
+        cells: list[Any] = [
+            row.workload, row.case, row.implementation, row.device, row.kind, row.tier, row.arithmetic, row.batch,
+            row.launch, row.boundary, row.grade, "shipped" if row.shipped else "local",
+            "; ".join(map(str, row.stale)), row.time, row.command, "; ".join(row.notes),
+            *(row.quality[name].value if name in row.quality else None for name in names),
+        ]  # fmt: skip
+        for name in (*_RAW, *others):
+            f = row.figures.get(name)
+            cells += [None] * len(columns) if f is None else _raw(f)
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def _raw(f: Figure) -> list[Any]:
+    """Return a figure's cells; the value of a percentile with too few samples stays empty."""
+    value = None if f.lacking else f.value
+    return [value, f.unit, f.low, f.high, f.statistic, f.samples, f.boundary, f.grade]
+
+
+def as_json(comparison: Comparison) -> str:
+    """Return the whole comparison for programs."""
+    data = {
+        "workload": comparison.workload,
+        "cases": comparison.cases,
+        "rows": [_row(row) for row in comparison.rows],
+        "quality": [_row(row) for row in comparison.quality],
+        "ratios": [_ratio(found) for found in comparison.ratios],
+        "refusals": [_refusal(found) for found in comparison.refusals],
+        "problems": [str(problem) for problem in comparison.problems],
+        "superseded": comparison.superseded,
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _figure(f: Figure) -> dict[str, Any]:
+    return {
+        "quantity": f.quantity, "value": f.value, "low": f.low, "high": f.high, "spread": f.spread, "unit": f.unit,
+        "statistic": f.statistic, "samples": f.samples, "samples_needed": f.lacking or None, "boundary": f.boundary,
+        "grade": f.grade,
+    }  # fmt: skip
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "label": row.label, "workload": row.workload, "case": row.case, "implementation": row.implementation,
+        "device": row.device, "kind": row.kind, "tier": row.tier, "arithmetic": row.arithmetic, "batch": row.batch,
+        "launch": row.launch, "boundary": row.boundary, "grade": row.grade, "shipped": row.shipped, "time": row.time,
+        "command": row.command, "conditions": dict(row.conditions), "notes": row.notes,
+        "stale": [str(found) for found in row.stale], "records": [record.id for record in row.records],
+        "figures": {name: _figure(f) for name, f in row.figures.items()},
+        "quality": {name: _figure(f) for name, f in row.quality.items()},
+    }  # fmt: skip
+
+
+def _ratio(v: Ratio) -> dict[str, Any]:
+    return {
+        "figure": v.figure, "case": v.over.case, "over": v.over.label, "under": v.under.label, "value": v.value,
+        "low": v.low, "high": v.high, "grade": v.grade, "grades": v.grades, "division": v.division, "notes": v.notes,
+    }  # fmt: skip
+
+
+def _refusal(v: Refusal) -> dict[str, Any]:
+    return {
+        "figure": v.figure, "case": v.over.case, "over": v.over.label, "under": v.under.label, "reason": v.reason,
+        "command": v.command or None,
+    }  # fmt: skip
