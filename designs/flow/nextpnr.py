@@ -83,7 +83,7 @@ class Routing:
     @property
     def utilisation(self) -> float:
         """Fraction (0..1) of the scarcest of the four resources that is used."""
-        return max(getattr(self, name) / total for name, total in self.available.items())
+        return max(float(getattr(self, name)) / total for name, total in self.available.items())
 
 
 def place_and_route(

@@ -141,7 +141,8 @@ def simulate(
     xml, log, payload = results / "results.xml", results / "simulation.log", results / "payload.npz"
     for old in (xml, payload):
         old.unlink(missing_ok=True)
-    np.savez(results / "vectors.npz", **{name: np.asarray(value) for name, value in (vectors or {}).items()})
+    arrays_in: dict[str, Any] = {name: np.asarray(value) for name, value in (vectors or {}).items()}
+    np.savez(results / "vectors.npz", **arrays_in)
     environment = {
         **_cocotb_environment(test_module.resolve().parent if isinstance(test_module, Path) else None),
         "COCOTB_TOPLEVEL": top,
@@ -153,7 +154,7 @@ def simulate(
         **({"COCOTB_TEST_FILTER": testcase} if testcase else {}),
         **(env or {}),
     }
-    command = [program, *(["--trace"] if options.trace else [])]
+    command: list[str | Path] = [program, *(["--trace"] if options.trace else [])]
     command += ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 2**31 or 1}"]
     status = run_tool(command, cwd=results, log=log, env=environment, check=False)
     if not xml.is_file():
@@ -219,7 +220,8 @@ def run_verilator(arguments: Sequence[str], folder: Path, log: Path) -> None:
     """Run the package's Verilator; FlowError with its messages."""
     root = package_folder("verilator")
     # Large designs recurse deeply; the shell lifts the limit of the stack as Verilator's own wrapper does.
-    command = ["sh", "-c", 'ulimit -s unlimited 2>/dev/null; exec "$@"', "verilator", root / "bin" / "verilator_bin"]
+    program = str(root / "bin" / "verilator_bin")
+    command = ["sh", "-c", 'ulimit -s unlimited 2>/dev/null; exec "$@"', "verilator", program]
     status = run_tool([*command, *arguments], cwd=folder, log=log, env={"VERILATOR_ROOT": str(root)}, check=False)
     if status != 0:
         # Our own elaboration errors say it best; what follows from the illegal parameter is noise.

@@ -109,7 +109,7 @@ def lint(top: str, sources: Sequence[Path], *, parameters: Mapping[str, int | st
     """Read and elaborate our own sources with `read_verilog -sv`; FlowError on any error or warning."""
 
     def produce(folder: Path) -> None:
-        script = [*_read(sources, {}), _hierarchy(top, parameters or {}), "proc", "check -noinit -assert"]
+        script = [*_read(sources, {}), _hierarchy(top, parameters or {}), "proc", "check -assert"]
         log = run_yosys(script, folder)
         if "Warning" in log.read_text():
             raise FlowError(f"Yosys warns about {top}\n{error_lines(log, 'Warning')}")
