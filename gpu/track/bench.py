@@ -1,0 +1,157 @@
+"""Bind the kernels of `track` to a device: compile once, several buffer sets, verify, tune."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu.runtime.device import Device, open_device
+from gpu.runtime.loop import DeviceRunner
+from gpu.track.kernels import Choice, Kernel, Network, choices, make, supported
+from workloads.api import Check
+
+Progress = Callable[[str, int, int], None]
+#: Batch sizes that every kernel must get right besides the full sample: around and inside a tile.
+ODD = (1, 3, 257)
+_POISON = 0x5A
+
+
+class Bench:
+    """Kernels of one network on one device; programs and weights are kept, so that a sweep compiles each once."""
+
+    def __init__(self, device: Device, network: Network) -> None:
+        self.device = device
+        self.network = network
+        self._programs: dict[str, tuple[Any, Any]] = {}
+
+    def _program(self, kernel: Kernel) -> tuple[Any, Any]:
+        if kernel.source not in self._programs:
+            program = self.device.compile(kernel.source, kernel.options)
+            weights = self.device.allocate(kernel.weights.nbytes)
+            self.device.upload(weights, kernel.weights)
+            self._programs[kernel.source] = (program, weights)
+        return self._programs[kernel.source]
+
+    def runner(
+        self, kernel: Kernel, inputs: NDArray[np.float32], sets: int = 1, mode: str = "queue"
+    ) -> DeviceRunner:
+        """Bind `kernel` to `sets` pairs of buffers; set i holds the inputs rotated by i hits. Outputs are poisoned."""
+        device, n = self.device, len(inputs)
+        program, weights = self._program(kernel)
+        host_in = self.network.encode(kernel.arithmetic, inputs, kernel.in_type)
+        host_out = np.empty((n, kernel.n_out), kernel.out_type)
+        poison = np.full(host_out.nbytes, _POISON, np.uint8)
+        launches, ins, outs = [], [], []
+        for i in range(sets):
+            ins.append(device.allocate(host_in.nbytes))
+            outs.append(device.allocate(host_out.nbytes))
+            device.upload(ins[-1], np.ascontiguousarray(np.roll(host_in, -i, axis=0)))
+            device.upload(outs[-1], poison)
+            args = (ins[-1], outs[-1], weights, np.int32(n))
+            groups = kernel.groups(n, device.info)
+            launches.append(device.bind(program, "mlp", args, groups, kernel.choice.local, kernel.shared))
+        empty = device.bind(program, "nothing", (ins[0],), 1, kernel.choice.local, 0)
+        if mode == "graph":
+            launches, empty = [device.capture(launch) for launch in launches], device.capture(empty)
+        return DeviceRunner(device, n, launches, ins, outs, host_in, host_out, empty)
+
+    def compare(
+        self, kernel: Kernel, inputs: NDArray[np.float32], outputs: NDArray[Any]
+    ) -> tuple[bool, float, float | None]:
+        """Compare outputs with the oracle: passed, worst absolute difference, tolerance (None exact)."""
+        wanted = self.network.reference(kernel.arithmetic, inputs)
+        tolerance = self.network.tolerance(kernel.arithmetic, inputs)
+        difference = np.abs(outputs.astype(np.float64) - wanted.astype(np.float64))
+        worst = float(difference.max()) if np.isfinite(difference).all() else float("inf")
+        return worst <= (0.0 if tolerance is None else tolerance), worst, tolerance
+
+    def kernels(self, arithmetic: str) -> Iterator[Kernel]:
+        """One kernel for each variant and hits a work-item that tuning may choose: different code, each to be proved."""
+        seen = set()
+        for choice in choices(self.network, arithmetic, self.device.info):
+            key = (choice.variant, choice.per)
+            if key not in seen:
+                seen.add(key)
+                yield make(self.network, arithmetic, choice, self.device.info)
+
+    def tune(self, arithmetic: str, inputs: NDArray[np.float32]) -> tuple[Kernel, dict[Choice, int]]:
+        """Return the fastest kernel for this batch by the median device time, and every candidate's time in ns."""
+        times: dict[Choice, int] = {}
+        best: dict[tuple[Any, ...], tuple[Kernel, DeviceRunner]] = {}
+        for choice in choices(self.network, arithmetic, self.device.info):
+            kernel = make(self.network, arithmetic, choice, self.device.info)
+            # A cap on the grid that does not bind is no other kernel.
+            key = (choice.variant, choice.local, choice.per, kernel.groups(len(inputs), self.device.info))
+            if key not in best:
+                best[key] = (kernel, self.runner(kernel, inputs))
+        for kernel, runner in best.values():
+            runner.kernel_times(3)
+            seen = [runner.kernel_times(1 if self.device.info.warp == 1 else 11)]
+            if self.device.info.warp > 1:
+                seen.append(runner.kernel_times(11))
+            times[kernel.choice] = int(np.median(np.concatenate(seen)))
+        winner = min(times, key=lambda c: times[c])
+        return next(k for k, _ in best.values() if k.choice == winner), times
+
+
+def verify(
+    name: str,
+    api: str,
+    case: str,
+    parameters: Any,
+    inputs: Callable[[int, int], NDArray[np.float32]],
+    *,
+    samples: int,
+    seed: int,
+    progress: Progress | None = None,
+    device: str | None = None,
+) -> Iterator[Check]:
+    """Prove every kernel of a case on one device against the oracle, on `samples` hits with extremes and odd batches.
+
+    `inputs(n, seed)` gives hits. Every output is poisoned first, so that one left unwritten fails. Exact equality for
+    `fixed`, the tolerance of `Network.tolerance` for real numbers.
+    """
+    network = Network.of(parameters)
+    opened = open_device(device or api)
+    try:
+        bench = Bench(opened, network)
+        x = np.concatenate([extremes(network, max(samples // 8, 1)), inputs(samples, seed)])[:samples]
+        todo = [(a, k) for a in supported(network, opened.info) for k in bench.kernels(a)]
+        for index, (arithmetic, kernel) in enumerate(todo):
+            if progress is not None:
+                progress(f"{name} {case} {arithmetic} {kernel.choice.variant} x{kernel.choice.per}", index, len(todo))
+            begin = time.perf_counter()
+            passed, worst, tolerance = True, 0.0, None
+            for n in (*(odd for odd in ODD if odd < samples), samples):
+                runner = bench.runner(kernel, x[:n])
+                runner.launch(0)
+                runner.finish()
+                good, difference, tolerance = bench.compare(kernel, x[:n], runner.output(0))
+                passed, worst = passed and good, max(worst, difference)
+            yield Check(
+                implementation=name,
+                case=case,
+                arithmetic=arithmetic,
+                device=opened.info.slug,
+                samples=samples,
+                seed=seed,
+                passed=passed,
+                worst=worst,
+                tolerance=tolerance,
+                detail=f"{kernel.choice.variant}, {kernel.choice.per} hits or tiles a work-item or warp, {kernel.detail}",
+                seconds=time.perf_counter() - begin,
+            )
+    finally:
+        opened.close()
+
+
+def extremes(network: Network, n: int) -> NDArray[np.float32]:
+    """Inputs (n, n_in) on and beyond the ends of the range and on rounding ties, in random combination."""
+    rng = np.random.default_rng(n)
+    step = 2.0 ** -(network.fixed.input.grid if network.fixed is not None else 11)
+    corners = np.array([-4, -1, -1 + step / 2, -step, -step / 2, 0, step / 2, step, 1 - step, 1 - step / 2, 1, 4])
+    return rng.choice(corners, (n, network.floats.widths[0])).astype(np.float32)
