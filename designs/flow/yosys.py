@@ -94,7 +94,7 @@ def synth_ecp5(
         _link(data, folder)
         script = [
             *_read(sources, defines),
-            _hierarchy(top, parameters),
+            _hierarchy(top, parameters),  # unchecked: synth_ecp5 brings the vendor's primitives and checks
             *options.commands(top),
             "tee -q -o cells.json stat -json",
             "write_json netlist.json",
@@ -109,7 +109,7 @@ def lint(top: str, sources: Sequence[Path], *, parameters: Mapping[str, int | st
     """Read and elaborate our own sources with `read_verilog -sv`; FlowError on any error or warning."""
 
     def produce(folder: Path) -> None:
-        script = [*_read(sources, {}), _hierarchy(top, parameters or {}), "proc", "check -assert"]
+        script = [*_read(sources, {}), f"{_hierarchy(top, parameters or {})} -check", "proc", "check -assert"]
         log = run_yosys(script, folder)
         if "Warning" in log.read_text():
             raise FlowError(f"Yosys warns about {top}\n{error_lines(log, 'Warning')}")
@@ -138,7 +138,7 @@ def _read(sources: Sequence[Path], defines: Mapping[str, str]) -> list[str]:
 
 def _hierarchy(top: str, parameters: Mapping[str, int | str]) -> str:
     chosen = "".join(f" -chparam {name} {value}" for name, value in parameters.items())
-    return f"hierarchy -check -top {top}{chosen}"
+    return f"hierarchy -top {top}{chosen}"
 
 
 def _link(data: Sequence[Path], folder: Path) -> None:
