@@ -119,7 +119,7 @@ def join(simulation: Row, routed: Row) -> Row:
         boundary=Boundary.KERNEL,
         figures=figures,
         records=(*simulation.records, *routed.records),
-        shipped=routed.shipped,
+        origins=(*simulation.origins, *routed.origins),
         quality=routed.quality or simulation.quality,
         stale=(*simulation.stale, *routed.stale),
         notes=(*routed.notes, *_remarks(routed)),

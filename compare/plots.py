@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -93,6 +94,7 @@ def draw(title: str, lines: list[Series]) -> Canvas:
     """Return the figure: left throughput in items/s, right median latency, both against the batch."""
     with mpl.rc_context(_STYLE):
         canvas = Canvas(figsize=(16, 7.5))
+        FigureCanvasAgg(canvas)  # one that can measure, for the places of the labels
         left, right = canvas.subplots(1, 2)
         canvas.subplots_adjust(left=0.055, right=0.84, top=0.87, bottom=0.09, wspace=0.76)
         canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=_INK)
@@ -138,7 +140,7 @@ def _power(said: str) -> str:
 
 def _label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     """Write each line's name beside its end, moved apart so that no two names overlap, and lead to it."""
-    axes.figure.canvas.draw()
+    axes.get_figure(root=True).canvas.draw()  # type: ignore[union-attr]
     box = axes.get_window_extent()
     gap = _LABEL_GAP * axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
     order = sorted(range(len(ends)), key=lambda i: ends[i][0])

@@ -53,8 +53,9 @@ def query(sql: str, folders: Iterable[Path | str]) -> tuple[list[str], list[tupl
         database.execute("SET enable_external_access = false")
         try:
             result = database.execute(sql)
-            columns = [column[0] for column in result.description or ()]
-            return columns, result.fetchall() if columns else [], problems
+            if result is None or not result.description:  # an empty statement
+                return [], [], problems
+            return [column[0] for column in result.description], result.fetchall(), problems
         except duckdb.Error as error:
             raise QueryError("\n".join(str(error).strip().splitlines()[:5])) from None
 

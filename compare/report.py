@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from compare import tables as t
 from compare.comparison import Comparison
@@ -22,6 +24,7 @@ def html(comparison: Comparison, figures: Mapping[str, bytes]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["powers"] = _powers
     return environment.get_template("report.html").render(
         heading=t.heading(comparison),
         tables=t.tables(comparison),
@@ -32,6 +35,11 @@ def html(comparison: Comparison, figures: Mapping[str, bytes]) -> str:
         tolerance=f"{QUALITY_TOLERANCE:g}",
         p99=f"{samples_needed('99'):,}",
     )
+
+
+def _powers(cell: str) -> Markup:
+    """Return a cell with `2^20` set as a power; all else is escaped."""
+    return Markup(re.sub(r"\b2\^(\d+)", r"2<sup>\1</sup>", str(escape(cell))))
 
 
 def _inline(svg: bytes) -> str:

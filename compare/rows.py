@@ -16,6 +16,8 @@ from compare.store import Stored
 #: Implementation name and device of the records that carry a workload's quality figures.
 ORACLE = "oracle"
 SIMULATION = "simulation"
+#: Whether a record came with the product or is the user's own.
+SHIPPED, LOCAL = "shipped", "local"
 
 #: Figure name -> (quantity, statistics that may stand for it, best first). Other quantities keep their own name.
 _LATENCIES = {"latency_p50": ("p50", "median", "exact"), "latency_p99": ("p99", "exact")}
@@ -89,6 +91,7 @@ class Row:
     `figures` maps `throughput`, `latency_p50`, `latency_p99`, `energy`, `fmax`, `luts`, ... to figures; what is missing
     is not known. `quality` maps names such as `efficiency` to figures. `batch` is a number of items, `any` for a
     pipeline that does not batch, or None when it is not stated. `stale` is empty while all sources are unchanged.
+    `origins` tells of each of `records` whether it is `shipped` or `local`.
     """
 
     workload: str
@@ -101,7 +104,7 @@ class Row:
     boundary: Boundary
     figures: Mapping[str, Figure]
     records: tuple[Record, ...]
-    shipped: bool
+    origins: tuple[str, ...]
     conditions: Mapping[str, Scalar] = field(default_factory=dict)
     quality: Mapping[str, Figure] = field(default_factory=dict)
     stale: tuple[Stale, ...] = ()
@@ -117,6 +120,11 @@ class Row:
         """`product`, or `outside baseline` when any of its records is one."""
         tiers = {record.provenance.tier for record in self.records}
         return "outside baseline" if "outside baseline" in tiers else "product"
+
+    @property
+    def shipped(self) -> bool:
+        """Whether nothing of it is the user's own."""
+        return set(self.origins) == {SHIPPED}
 
     @property
     def identity(self) -> tuple[Scalar, ...]:
@@ -197,7 +205,7 @@ def rows_of(stored: Stored, stale: StaleCheck) -> Iterator[Row]:
             boundary=cut,
             figures=figures,
             records=(record,),
-            shipped=stored.shipped,
+            origins=(SHIPPED if stored.shipped else LOCAL,),
             conditions=record.conditions,
             quality=quality,
             stale=(found,) if found else (),

@@ -13,10 +13,10 @@ from compare.rows import SIMULATION, Row, batch_text, samples_needed
 
 #: Where time was cut, for the title of a table.
 CUTS = {
-    Boundary.KERNEL: "kernel boundary: operands in device memory, or at the stream pins of an FPGA design",
-    Boundary.DEVICE: "device boundary: with the transfers to and from the device",
-    Boundary.HOST: "host boundary: as the calling program sees it, launch and wait included",
-    Boundary.NONE: "no time known",
+    Boundary.KERNEL: "Kernel boundary: operands in device memory, or at the stream pins of an FPGA design",
+    Boundary.DEVICE: "Device boundary: with the transfers to and from the device",
+    Boundary.HOST: "Host boundary: as the calling program sees it, launch and wait included",
+    Boundary.NONE: "No time known",
 }
 
 
@@ -207,11 +207,11 @@ def provenance(comparison: Comparison) -> Table:
     """Return where each record behind the rows came from, each run's alike records once."""
     lines: dict[tuple[str, ...], int] = {}
     for row in (*comparison.quality, *comparison.rows):
-        for record in row.records:
+        for record, origin in zip(row.records, row.origins, strict=True):
             p = record.provenance
             tools = ", ".join(f"{name} {version}" for name, version in sorted(p.tools.items()))
             where = (record.implementation, record.device, p.time[:16].replace("T", " "), p.revision)
-            key = (*where, p.host, tools, p.source, p.command, "shipped" if row.shipped else "local")
+            key = (*where, p.host, tools, p.source, p.command, origin)
             lines[key] = lines.get(key, 0) + 1
     columns = (
         "implementation", "device", "taken, UTC", "revision", "host", "tools", "source", "renewed by", "origin"

@@ -20,7 +20,7 @@ def digits(value: float, count: int = 3) -> str:
     places = count - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
     places = count - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:.{max(places, 0)}f}"
+    return f"{rounded:,.{max(places, 0)}f}"
 
 
 def si(value: float, unit: str, low: float | None = None, high: float | None = None) -> str:
@@ -87,7 +87,7 @@ def evidence(row: Row) -> str:
         said.append(f"n = {p50.samples:,}")
     if row.tier != "product":
         said.append(row.tier)
-    said.append("shipped" if row.shipped else "local")
+    said.append(" and ".join(dict.fromkeys(row.origins)))
     if row.stale:
         said.append("STALE")
     return ", ".join(said)

@@ -141,7 +141,7 @@ def csv_text(comparison: Comparison) -> str:
     for row in comparison.rows:
         cells: list[Any] = [
             row.workload, row.case, row.implementation, row.device, row.kind, row.tier, row.arithmetic, row.batch,
-            row.launch, row.boundary, row.grade, "shipped" if row.shipped else "local",
+            row.launch, row.boundary, row.grade, " and ".join(dict.fromkeys(row.origins)),
             "; ".join(map(str, row.stale)), row.time, row.command, "; ".join(row.notes),
             *(row.quality[name].value if name in row.quality else None for name in names),
         ]  # fmt: skip
@@ -185,7 +185,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "label": row.label, "workload": row.workload, "case": row.case, "implementation": row.implementation,
         "device": row.device, "kind": row.kind, "tier": row.tier, "arithmetic": row.arithmetic, "batch": row.batch,
-        "launch": row.launch, "boundary": row.boundary, "grade": row.grade, "shipped": row.shipped, "time": row.time,
+        "launch": row.launch, "boundary": row.boundary, "grade": row.grade, "origins": row.origins, "time": row.time,
         "command": row.command, "conditions": dict(row.conditions), "notes": row.notes,
         "stale": [str(found) for found in row.stale], "records": [record.id for record in row.records],
         "figures": {name: _figure(f) for name, f in row.figures.items()},
