@@ -105,8 +105,9 @@ def join(simulation: Row, routed: Row) -> Row:
         c_low, c_high = band(cycles)
         figures["cycles"] = cycles
         low, value, high = c_low / f_high * 1e9, round(cycles.value / fmax.value * 1e9), c_high / f_low * 1e9
+        fixed = c_low == c_high and (cycles.statistic == "exact" or cycles.low is not None)
         latency = Figure(
-            "latency", value, "ns", "exact" if c_low == c_high else "median", fmax.samples, Boundary.KERNEL, stages,
+            "latency", value, "ns", "exact" if fixed else "median", fmax.samples, Boundary.KERNEL, stages,
             min(math.floor(low), value), max(math.ceil(high), value), fmax.spread or "seeds",
         )  # fmt: skip
         figures["latency_p50"] = latency

@@ -13,7 +13,7 @@ from compare.store import Problem, Stored, scan
 
 #: Conditions that are columns of their own besides being in the JSON column `conditions`.
 CONDITIONS = {
-    "arithmetic": "VARCHAR", "batch": "VARCHAR", "launch": "VARCHAR", "board": "VARCHAR", "design": "VARCHAR",
+    "arithmetic": "VARCHAR", "batch": "VARCHAR", "launch_mode": "VARCHAR", "board": "VARCHAR", "design": "VARCHAR",
     "seed": "BIGINT", "seeds": "BIGINT", "target_clock_hz": "DOUBLE",
 }  # fmt: skip
 

@@ -19,8 +19,12 @@ SIMULATION = "simulation"
 #: Whether a record came with the product or is the user's own.
 SHIPPED, LOCAL = "shipped", "local"
 
-#: Figure name -> (quantity, statistics that may stand for it, best first). Other quantities keep their own name.
-_LATENCIES = {"latency_p50": ("p50", "median", "exact"), "latency_p99": ("p99", "exact")}
+#: Figure name -> quantity, and the statistics that may stand for it, best first. Other quantities keep their own name.
+_TIMES = {
+    "latency_p50": ("latency", "p50", "median", "exact"),
+    "latency_p99": ("latency", "p99", "exact"),
+    "launch_floor": ("launch_floor", "p50", "median", "exact"),
+}
 _CUT_IN_TIME = ("throughput", "latency", "launch_floor")
 _TIME_BOUNDARIES = (Boundary.KERNEL, Boundary.DEVICE, Boundary.HOST)
 _POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
@@ -201,7 +205,7 @@ def rows_of(stored: Stored, stale: StaleCheck) -> Iterator[Row]:
             device=record.device,
             arithmetic=text(record.conditions.get("arithmetic")),
             batch=batch if isinstance(batch, str) else int(batch) if isinstance(batch, (int, float)) else None,
-            launch=text(record.conditions.get("launch")),
+            launch=text(record.conditions.get("launch_mode")),
             boundary=cut,
             figures=figures,
             records=(record,),
@@ -222,12 +226,11 @@ def _is_timed(m: Measurement) -> bool:
 
 
 def _timed_figures(record: Record, cut: Boundary) -> Iterator[tuple[str, Figure]]:
-    for name in ("throughput", "launch_floor"):
-        if m := record.get(name, boundary=cut):
-            yield name, Figure.of(m)
-    for name, statistics in _LATENCIES.items():
+    if m := record.get("throughput", boundary=cut):
+        yield "throughput", Figure.of(m)
+    for name, (quantity, *statistics) in _TIMES.items():
         for statistic in statistics:
-            if m := record.get("latency", statistic=statistic, boundary=cut):
+            if m := record.get(quantity, statistic=statistic, boundary=cut):
                 yield name, Figure.of(m)
                 break
 

@@ -144,7 +144,7 @@ def kernel(
                                 band=(energy * 0.95, energy * 1.05), spread="accuracy"))  # fmt: skip
     return record(
         *made,
-        conditions={"arithmetic": arithmetic, "batch": batch, "launch": launch, **kw.pop("conditions", {})},
+        conditions={"arithmetic": arithmetic, "batch": batch, "launch_mode": launch, **kw.pop("conditions", {})},
         **kw,
     )
 

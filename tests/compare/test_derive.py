@@ -46,6 +46,19 @@ def test_a_latency_that_varies_is_a_median_and_gives_no_p99() -> None:
     assert "latency_p99" not in row.figures
 
 
+def test_a_median_of_cycles_without_a_band_is_not_called_exact() -> None:
+    median = record(
+        measurement("cycles", 20, statistic="median", samples=9, stage=Stage.SIMULATED),
+        implementation="hls/track/da4ml",
+        device="simulation",
+        conditions={"design": "d" * 64},
+    )
+    (row,), _ = _both(median, routed())
+    assert row.figures["latency_p50"].statistic == "median"
+    assert "latency_p99" not in row.figures
+    assert "throughput" not in row.figures
+
+
 @pytest.mark.parametrize(
     ("simulation", "routing", "reason"),
     [

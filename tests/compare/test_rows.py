@@ -36,7 +36,7 @@ def test_one_row_for_each_boundary_and_energy_only_once() -> None:
         measurement("energy", 1e-8, statistic="median", boundary=Boundary.BOARD),
         measurement("energy", 1e-9, statistic="median", boundary=Boundary.CHIP),
         measurement("quality.purity", 0.5, boundary=Boundary.NONE),
-        conditions={"arithmetic": "fp16", "batch": 1, "launch": "graph"},
+        conditions={"arithmetic": "fp16", "batch": 1, "launch_mode": "graph"},
     )
     kernel_row, device_row, host_row = rows(made)
     assert [r.boundary for r in (kernel_row, device_row, host_row)] == ["kernel", "device", "host"]
