@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -61,19 +62,23 @@ def query(sql: str, folders: Iterable[Path | str]) -> tuple[list[str], list[tupl
 
 
 def _fill(database: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: list[list[Any]]) -> None:
+    """Make a table and fill it through a file of JSON lines, far faster than row by row."""
     form = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
     database.execute(f"CREATE TABLE {table} ({form})")
-    if rows:
-        marks = ", ".join("?" * len(columns))
-        database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+        file.flush()
+        if rows:
+            source = "SELECT * FROM read_json(?, format = 'newline_delimited', columns = ?)"
+            database.execute(f"INSERT INTO {table} {source}", [file.name, columns])
 
 
 def _record(item: Stored) -> list[Any]:
     r, p = item.record, item.record.provenance
     conditions = [_condition(r.conditions.get(name), kind) for name, kind in CONDITIONS.items()]
     return [
-        r.id, r.workload, r.case, r.implementation, r.device, json.dumps(dict(r.conditions)), *conditions, p.time[:19],
-        p.host, p.command, p.revision, p.tier, p.source, list(p.sources), p.sources_hash, json.dumps(dict(p.tools)),
+        r.id, r.workload, r.case, r.implementation, r.device, dict(r.conditions), *conditions, p.time[:19],
+        p.host, p.command, p.revision, p.tier, p.source, list(p.sources), p.sources_hash, dict(p.tools),
         item.shipped, item.path.name,
     ]  # fmt: skip
 

@@ -6,10 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+
 from compare.record import Boundary, Measurement, Provenance, Record, Scalar, Stage, unit_of
 from compare.rows import Row, rows_of
 from compare.stale import StaleCheck
 from compare.store import Stored
+
+#: A busy machine is no failed property.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 PROVENANCE = Provenance(
     time="2026-01-02T03:04:05+00:00",
