@@ -171,8 +171,8 @@ def _rate(items: int, nanoseconds: int) -> float:
 class DeviceRunner:
     """A kernel bound to several buffer sets of one device.
 
-    `launches[i]` works on `ins[i]` and `outs[i]`; `host_in` and `host_out` are the arrays of the round trip; `empty`
-    is a bound kernel that does nothing.
+    `launches[i]` works on `ins[i]` and `outs[i]`; a round trip copies `host_ins[i]` in and the outputs to `host_out`;
+    `empty` is a bound kernel that does nothing.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class DeviceRunner:
         launches: Sequence[Any],
         ins: Sequence[Any],
         outs: Sequence[Any],
-        host_in: NDArray[Any],
+        host_ins: Sequence[NDArray[Any]],
         host_out: NDArray[Any],
         empty: Any,
     ) -> None:
@@ -192,7 +192,7 @@ class DeviceRunner:
         self.launches = launches
         self.empty = empty
         self._ins, self._outs = ins, outs
-        self._host_in, self._host_out = host_in, host_out
+        self._host_ins, self._host_out = host_ins, host_out
         self.finish = device.finish
 
     def launch(self, index: int) -> Any:
@@ -201,7 +201,7 @@ class DeviceRunner:
 
     def round_trip(self, index: int) -> None:
         """Copy the inputs in, run, copy the outputs out; complete when it returns."""
-        self.device.upload(self._ins[index], self._host_in)
+        self.device.upload(self._ins[index], self._host_ins[index])
         self.launches[index]()
         self.device.download(self._outs[index], self._host_out)
 

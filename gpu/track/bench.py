@@ -45,11 +45,12 @@ class Bench:
         host_in = self.network.encode(kernel.arithmetic, inputs, kernel.in_type)
         host_out = np.empty((n, kernel.n_out), kernel.out_type)
         poison = np.full(host_out.nbytes, _POISON, np.uint8)
+        host_ins = [np.ascontiguousarray(np.roll(host_in, -i, axis=0)) for i in range(sets)]
         launches, ins, outs = [], [], []
         for i in range(sets):
             ins.append(device.allocate(host_in.nbytes))
             outs.append(device.allocate(host_out.nbytes))
-            device.upload(ins[-1], np.ascontiguousarray(np.roll(host_in, -i, axis=0)))
+            device.upload(ins[-1], host_ins[i])
             device.upload(outs[-1], poison)
             args = (ins[-1], outs[-1], weights, np.int32(n))
             groups = kernel.groups(n, device.info)
@@ -57,7 +58,7 @@ class Bench:
         empty = device.bind(program, "nothing", (ins[0],), 1, kernel.choice.local, 0)
         if mode == "graph":
             launches, empty = [device.capture(launch) for launch in launches], device.capture(empty)
-        return DeviceRunner(device, n, launches, ins, outs, host_in, host_out, empty)
+        return DeviceRunner(device, n, launches, ins, outs, host_ins, host_out, empty)
 
     def compare(
         self, kernel: Kernel, inputs: NDArray[np.float32], outputs: NDArray[Any]

@@ -120,14 +120,14 @@ def choices(network: Network, arithmetic: str, info: Info) -> Iterator[Choice]:
     if info.tensor and arithmetic in ("fp16", "fixed"):
         try:
             if large and arithmetic == "fp16":
-                yield from wide.choices(network.floats, info)
+                for warps, per in wide.shapes(network.floats, info):
+                    yield Choice("wide", 32 * warps, per)
             else:
                 _fragments(network, arithmetic)
-                for local in (128, 64, 256):
-                    for per in (1, 2):
-                        for groups in (8, 4, 2, 16):
-                            if local * groups <= 2048:
-                                yield Choice("mma", local, per, groups)
+                # A lane holds about 100 registers of parameters: 8 to 12 warps fit a multiprocessor.
+                for per in (4, 3, 2, 1):
+                    for local, groups in ((128, 2), (64, 4), (256, 1), (128, 3), (64, 6), (128, 4), (64, 8)):
+                        yield Choice("mma", local, per, groups)
         except Unsupported:
             pass
     if arithmetic == "fp16" or info.api == "cuda":
@@ -149,7 +149,7 @@ def make(network: Network, arithmetic: str, choice: Choice, info: Info) -> Kerne
     if choice.variant == "mma":
         return _mma(network, arithmetic, choice)
     if choice.variant == "wide":
-        return wide.make(network.floats, choice, Kernel)
+        return _wide(network.floats, choice, info)
     if choice.variant == "portable":
         return _portable(network, arithmetic, choice, info)
     raise Unsupported(f"unknown kernel {choice.variant!r}; valid: mma, wide, portable")
@@ -177,6 +177,7 @@ def _mma(network: Network, arithmetic: str, choice: Choice) -> Kernel:
         "LAST": parts.last,
         "LAST_WRAP": int(parts.last_wrap),
         "LAST_RELU": int(parts.last_relu),
+        "SMALL_INPUT": int(parts.small_input),
     }
     io = np.int16 if arithmetic == "fixed" else np.float16
     return Kernel(
@@ -195,10 +196,30 @@ def _mma(network: Network, arithmetic: str, choice: Choice) -> Kernel:
     )
 
 
+def _wide(network: FloatNetwork, choice: Choice, info: Info) -> Kernel:
+    source, weights = wide.source(network, choice.local // 32, choice.per)
+    return Kernel(
+        choice,
+        "fp16",
+        source,
+        (),
+        weights,
+        np.float16,
+        np.float16,
+        network.widths[0],
+        network.widths[-1],
+        16 * choice.per,
+        ("gpu/track/wide.cl", "gpu/track/wide.py"),
+        # OpenCL C declares its local memory in the kernel, CUDA gets it with the launch.
+        shared=wide.shared_bytes(network.widths[1], choice.per) if info.api == "cuda" else 0,
+        detail="activations in shared memory, weights from the L2, tanh.approx",
+    )
+
+
 def _portable(network: Network, arithmetic: str, choice: Choice, info: Info) -> Kernel:
-    widths = network.floats.widths
-    padded = [widths[0], *(-(-w // 4) * 4 for w in widths[1:])]
     low = network.lowered
+    widths = low.widths if arithmetic == "fixed" and low is not None else network.floats.widths
+    padded = [widths[0], *(-(-w // 4) * 4 for w in widths[1:])]
     if arithmetic == "fixed":
         assert low is not None
         kind = "float" if low.bound < 2**24 else "int" if low.bound < 2**31 else "long"

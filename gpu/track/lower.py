@@ -7,7 +7,7 @@ sum in every order, so a kernel may use float32 when it is below 2^24, int32 whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ class Step:
     """One layer in integers: q = range((x @ weight + bias) >> shift), elementwise, each output on its own grid.
 
     `weight` (n_in, n_out) takes inputs on their own grids; `bias` (n_out,) holds the rounding half; `range` clamps to
-    [low, high], or after the ReLU wraps into it where `wrap`. `bound` (n_out,) is the largest possible |partial sum|.
+    [low, high], or after the ReLU wraps into it where `wrap`. `bound` (n_out,) is the largest possible |partial sum|,
+    `top` (n_out,) the largest possible q before the range.
     """
 
     weight: Ints
@@ -33,11 +34,12 @@ class Step:
     relu: bool
     wrap: bool
     bound: Ints
+    top: Ints
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """The steps, the largest |input| on the common input grid, and the left shift of each output to the output grid."""
+    """The steps without the neurons that never matter, the largest |input| on the common input grid, and the left shift of each output to the output grid."""
 
     steps: tuple[Step, ...]
     input_peak: Ints
@@ -74,7 +76,7 @@ class Lowered:
 
 
 def lower(network: FixedNetwork) -> Lowered:
-    """Rewrite a fixed-point network. Errors: ValueError when a value may pass 2^62."""
+    """Rewrite a fixed-point network and drop its dead neurons. Errors: ValueError when a value may pass 2^62."""
     low, high = _range(network.input)
     up = _up(network.input)
     peak = np.maximum(-low, high) << up
@@ -100,9 +102,28 @@ def lower(network: FixedNetwork) -> Lowered:
         if layer.relu and not wrap:
             low = np.maximum(low, 0)
         bound = peak @ np.abs(weight) + np.abs(bias)
-        steps.append(Step(weight, bias, shift, low, high, layer.relu, wrap, bound))
+        # Behind a ReLU only positive products raise the sum; the inputs of the network have both signs.
+        gain = np.abs(weight) if not steps or not steps[-1].relu or int(steps[-1].low.min()) < 0 else weight.clip(min=0)
+        top = (peak @ gain + bias) >> shift
+        steps.append(Step(weight, bias, shift, low, high, layer.relu, wrap, bound, top))
         peak, up, fraction = np.maximum(-low, high), _up(out), out.grid
-    return Lowered(tuple(steps), lowered_peak, bits, up)
+    return Lowered(tuple(_prune(steps)), lowered_peak, bits, up)
+
+
+def _prune(steps: list[Step]) -> list[Step]:
+    """Drop hidden neurons that are the constant zero or that nothing reads: exact, and synthesis does the same."""
+    kept = list(steps)
+    for i in range(len(steps) - 2, -1, -1):
+        step, after = kept[i], kept[i + 1]
+        live = ((step.low != 0) | (step.high != 0)) & (after.weight != 0).any(axis=1)
+        live[0] |= not live.any()
+        kept[i] = replace(
+            step,
+            weight=step.weight[:, live],
+            **{k: getattr(step, k)[live] for k in ("bias", "shift", "low", "high", "bound", "top")},
+        )
+        kept[i + 1] = replace(after, weight=after.weight[live])
+    return kept
 
 
 def _range(form: Format) -> tuple[Ints, Ints]:

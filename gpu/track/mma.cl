@@ -4,9 +4,9 @@
 // neighbouring n8 tiles, rounded to half, are exactly the A fragment of the next layer's k16 step (PTX ISA, "Matrix
 // fragments for mma.m16n8k16"). Weights, biases and ranges stay in registers; the host lays them out by lane.
 //
-// Fixed point is exact here. Operands are integers of at most 11 significant bits times a power of two, which half holds,
-// and every partial sum is below 2^24 units, which the host proves. Each hidden value q travels as 1024 + q: there a half
-// has a unit in the last place of 1, so rounding towards zero is the floor, and the offset goes out in the next bias.
+// Fixed point is exact here. Every value is an integer times 2^-24, the unit of the smallest halves: operands have at most
+// 11 significant bits, so that half holds them, and every partial sum is below 2^24 units, which the host proves, so that
+// float32 holds it. Rounding a sum towards zero to half is then the floor to an integer.
 //
 // The host defines LOCAL, TILES, N_IN, N_OUT, REGS, FIXED, KT (k16 steps) and NT (n8 tiles) at most, and generates LAYERS.
 
@@ -33,8 +33,6 @@ typedef unsigned int uint;
 typedef unsigned short ushort;
 #endif
 
-#define OFFSET_PAIR 0x64006400u  // two halves of 1024
-
 INLINE void mma16(float *d, const uint *a, uint b0, uint b1, const float *c) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
         : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
@@ -60,30 +58,31 @@ INLINE uint pair_linear(float x, float y, uint range) {
     return h;
 }
 
-// The sums carry + 1024; clamp to [1024, range].
+// Fixed point: ReLU and floor in one conversion, because the halves below 2^-13 are the multiples of 2^-24. Enough where
+// no sum can leave the range.
+INLINE uint pair_floor(float x, float y, uint range) {
+    uint h;
+    asm("cvt.rz.relu.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(y), "f"(x));
+    return h;
+}
+
+// Wrap where no sum reaches 2048: the bits of such a half are the integer itself.
+INLINE uint pair_mask(float x, float y, uint range) { return pair_floor(x, y, 0) & range; }
+
+// Floor, then clamp.
 INLINE uint pair_saturate(float x, float y, uint range) {
     uint h;
-    asm("{.reg .b32 t; cvt.rz.f16x2.f32 t, %1, %2; max.f16x2 t, t, %3; min.f16x2 %0, t, %4;}"
-        : "=r"(h) : "f"(y), "f"(x), "r"(OFFSET_PAIR), "r"(range));
+    asm("{.reg .b32 t; cvt.rz.relu.f16x2.f32 t, %1, %2; min.f16x2 %0, t, %3;}" : "=r"(h) : "f"(y), "f"(x), "r"(range));
     return h;
 }
 
-// The same for sums that have no room for the offset below 2^24 units: add it here, truncated; truncating twice is floor.
-INLINE uint pair_saturate_late(float x, float y, uint range) {
-    uint h;
-    asm("{.reg .b32 t; .reg .f32 p, q; add.rz.f32 p, %1, 0f44800000; add.rz.f32 q, %2, 0f44800000;"
-        " cvt.rz.f16x2.f32 t, p, q; max.f16x2 t, t, %3; min.f16x2 %0, t, %4;}"
-        : "=r"(h) : "f"(y), "f"(x), "r"(OFFSET_PAIR), "r"(range));
-    return h;
-}
-
-// ReLU, floor by adding 2^23 rounded down, and the low bits that `range` masks.
+// Wrap any sum: ReLU, floor by adding 1/2 rounded down (there a float counts in 2^-24 too), the low bits by `range`.
 INLINE uint pair_wrap(float x, float y, uint range) {
     uint h;
     asm("{.reg .f32 p, q; .reg .b32 t, u; max.f32 p, %1, 0f00000000; max.f32 q, %2, 0f00000000;"
-        " add.rm.f32 p, p, 0f4B000000; add.rm.f32 q, q, 0f4B000000; mov.b32 t, p; mov.b32 u, q;"
-        " prmt.b32 t, t, u, 0x5410; and.b32 t, t, %3; or.b32 %0, t, %4;}"
-        : "=r"(h) : "f"(x), "f"(y), "r"(range), "r"(OFFSET_PAIR));
+        " add.rm.f32 p, p, 0f3F000000; add.rm.f32 q, q, 0f3F000000; mov.b32 t, p; mov.b32 u, q;"
+        " prmt.b32 t, t, u, 0x5410; and.b32 %0, t, %3;}"
+        : "=r"(h) : "f"(x), "f"(y), "r"(range));
     return h;
 }
 
@@ -94,11 +93,20 @@ INLINE uint read_two(GLOBAL const ushort *restrict in, int row, int column, int 
     return low | (high << 16);
 }
 
+// Two int16 inputs to two halves of x * 2^-24, or two halves as they are.
 INLINE uint decode(uint two) {
-#if FIXED
+#if FIXED && SMALL_INPUT
+    // Up to 2048 the bits of such a half are its sign and magnitude.
     uint h;
-    asm("{.reg .b16 a, b; mov.b32 {a, b}, %1; cvt.rn.f16.s16 a, a; cvt.rn.f16.s16 b, b; mov.b32 %0, {a, b};}"
+    asm("{.reg .b32 m, v, u; prmt.b32 m, %1, 0, 0xBB99; xor.b32 v, %1, m; and.b32 u, m, 0x00010001; add.u32 v, v, u;"
+        " and.b32 u, m, 0x80008000; or.b32 %0, v, u;}"
         : "=r"(h) : "r"(two));
+    return h;
+#elif FIXED
+    uint h;
+    asm("{.reg .b16 a, b; .reg .b32 v; mov.b32 {a, b}, %1; cvt.rn.f16.s16 a, a; cvt.rn.f16.s16 b, b; mov.b32 v, {a, b};"
+        " mul.rn.f16x2 %0, v, %2;}"
+        : "=r"(h) : "r"(two), "r"(0x00010001));
     return h;
 #else
     return two;
@@ -106,14 +114,19 @@ INLINE uint decode(uint two) {
 }
 
 #if FIXED
-// One output: floor, clamp or wrap into its range, shift to the output grid.
+// One output of c units of 2^-24: floor by adding 3/4 rounded down, where a float counts in 2^-24 and its low bits are the
+// integer; clamp or wrap into the range; shift to the output grid.
 INLINE uint finish(float c, uint low, uint high, uint up) {
-    const float r = floor(c);
+    float r;
+#if LAST_RELU
+    c = c > 0.0f ? c : 0.0f;
+#endif
+    asm("add.rm.f32 %0, %1, 0f3F400000;" : "=f"(r) : "f"(c));
+    const int q = (int)AS_UINT(r) - 0x3F400000;
 #if LAST_WRAP
-    int i = (int)(LAST_RELU ? fmax(r, 0.0f) : r);
-    i = ((i - (int)low) & ((int)high - (int)low)) + (int)low;
+    const int i = ((q - (int)low) & ((int)high - (int)low)) + (int)low;
 #else
-    const int i = (int)fmin(fmax(r, (float)(int)low), (float)(int)high);
+    const int i = min(max(q, (int)low), (int)high);
 #endif
     return ((uint)i << up) & 0xFFFFu;
 }

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gpu.track.lower import Lowered
 from workloads.track.network import FloatNetwork
 
-#: A hidden value q travels as 1024 + q, where a half has a unit in the last place of 1.
-OFFSET = 1024
+#: Every value of the fixed-point kernel is an integer in this unit, the smallest half-precision number.
+UNIT = 2.0**-24
 _LANE = np.arange(32)
 _G, _T = _LANE // 4, _LANE % 4
 
@@ -34,6 +34,7 @@ class Fragments:
     last: int
     last_wrap: bool
     last_relu: bool
+    small_input: bool
 
 
 @dataclass
@@ -66,29 +67,29 @@ def fixed_fragments(network: Lowered) -> Fragments:
     if network.output_peak > 32768:
         raise Unsupported("mma: an output needs more than 16 bits")
     layers = []
-    carried: int = 0
-    peak = network.input_peak
     for index, step in enumerate(network.steps):
         hidden = index + 1 < len(network.steps)
-        bias = step.bias - carried * step.weight.sum(axis=0)
-        if hidden:
-            if not step.relu or int(step.low.min()) < 0 or int(step.high.max()) >= OFFSET:
-                raise Unsupported(f"mma: layer {index} is not an unsigned ReLU output of at most 10 bits")
-        products = (peak + carried) @ np.abs(step.weight)
-        pair = "pair_wrap" if step.wrap else "pair_saturate_late"
-        early = bias + (np.int64(OFFSET) << step.shift)
-        if hidden and not step.wrap and int((products + np.abs(early)).max()) < 2**24:
-            bias, pair = early, "pair_saturate"
-        bound = int((products + np.abs(bias)).max())
+        if hidden and (not step.relu or int(step.low.min()) < 0 or int(step.high.max()) > 2047):
+            raise Unsupported(f"mma: layer {index} is not an unsigned ReLU output of at most 11 bits")
+        bound = int(step.bound.max())
         if bound >= 2**24:
             raise Unsupported(f"mma: a sum of layer {index} may reach {bound}, float32 counts to {2**24}")
         scale = 2.0 ** -step.shift.astype(np.float64)
-        ranges = step.high if step.wrap else np.float16(OFFSET + step.high).view(np.uint16)
-        layers.append(_Layer(step.weight * scale, bias * scale, pair, ranges.astype(np.uint32)))
+        weight = step.weight * scale
         with np.errstate(over="ignore"):
-            if not np.array_equal(layers[-1].weight.astype(np.float16).astype(np.float64), layers[-1].weight):
+            if not np.array_equal(weight.astype(np.float16).astype(np.float64), weight):
                 raise Unsupported(f"mma: a weight of layer {index} is no half-precision number")
-        peak, carried = np.maximum(-step.low, step.high), OFFSET
+        # The half q x 2^-24 has the bits of the integer q, so a range is its own operand.
+        reach = int(step.top.max())
+        pair = "pair_wrap" if step.wrap else "pair_saturate"
+        if (step.top <= step.high).all():
+            pair = "pair_floor"
+        elif step.wrap and reach < 2048:
+            pair = "pair_mask"
+        layers.append(_Layer(weight, step.bias * scale * UNIT, pair, step.high.astype(np.uint32)))
+    final = network.steps[-1]
+    if int((final.bound >> final.shift).max()) >= 2**22:
+        raise Unsupported("mma: an output may reach 2^22 before its range")
     return _fragments(layers, network)
 
 
@@ -122,8 +123,7 @@ def _fragments(layers: list[_Layer], fixed: Lowered | None) -> Fragments:
             if fixed is None:
                 q_at = 0
             else:
-                default = np.float16(OFFSET).view(np.uint16) if layer.pair != "pair_wrap" else 0
-                ranges = np.full(n, default, np.uint32)
+                ranges = np.zeros(n, np.uint32)
                 ranges[: len(layer.ranges)] = layer.ranges
                 rows += [ranges[8 * j + 2 * _T] | (ranges[8 * j + 2 * _T + 1] << 16) for j in range(n // 8)]
             calls.append(f"PACK({n // 8}, {layer.pair}, {q_at})")
@@ -145,6 +145,7 @@ def _fragments(layers: list[_Layer], fixed: Lowered | None) -> Fragments:
         last_at,
         bool(last and last.wrap),
         bool(last and last.relu),
+        fixed is not None and int(fixed.input_peak.max()) <= 2048,
     )
 
 

@@ -81,8 +81,9 @@ class TorchRunner:
         self.torch = torch = torch_module()
         dtype = {"fp32": torch.float32, "fp16": torch.float16}[arithmetic]
         self.batch, self.sets = len(inputs), sets
-        self._host_in = torch.tensor(inputs).to(dtype)
-        self._ins = [torch.roll(self._host_in, -i, 0).cuda() for i in range(sets)]
+        host_in = torch.tensor(inputs).to(dtype)
+        self._host_ins = [torch.roll(host_in, -i, 0) for i in range(sets)]
+        self._ins = [x.cuda() for x in self._host_ins]
         self._outs: list[Any] = [None] * sets
         function = network_function(network.floats, dtype, "cuda")
         if mode == "compile":
@@ -121,7 +122,7 @@ class TorchRunner:
 
     def round_trip(self, index: int) -> None:
         """Copy the inputs in, run, copy the outputs out; complete when it returns."""
-        self._ins[index].copy_(self._host_in)
+        self._ins[index].copy_(self._host_ins[index])
         self.launch(index)
         self._outs[index].cpu()
 
