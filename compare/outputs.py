@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -46,6 +47,7 @@ def _contents(comparison: Comparison) -> dict[str, bytes]:
         f"{stem}.html": html(comparison, vectors).encode(),
     }
     for case, canvas in drawn.items():
-        files[f"{stem}-{case}.svg"] = vectors[case]
-        files[f"{stem}-{case}.png"] = plots.as_png(canvas)
+        name = re.sub(r"[^\w.-]", "_", f"{stem}-{case}")
+        files[f"{name}.svg"] = vectors[case]
+        files[f"{name}.png"] = plots.as_png(canvas)
     return files

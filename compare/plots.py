@@ -133,6 +133,16 @@ def _panel(axes: Axes, lines: list[Series], name: str, title: str, unit: str) ->
     _label(axes, ends)
 
 
+def apart(places: list[float], gap: float, top: float) -> list[float]:
+    """Return ascending places moved apart to at least `gap`, upwards first, then down again from `top`."""
+    at = list(places)
+    for i in range(1, len(at)):
+        at[i] = max(at[i], at[i - 1] + gap)
+    for i in reversed(range(len(at))):
+        at[i] = min(at[i], (at[i + 1] - gap) if i + 1 < len(at) else top)
+    return at
+
+
 def _power(said: str) -> str:
     """Return `2^20` with a raised exponent."""
     return "$2^{" + said[2:] + "}$" if said.startswith("2^") else said
@@ -144,11 +154,7 @@ def _label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     box = axes.get_window_extent()
     gap = _LABEL_GAP * axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
     order = sorted(range(len(ends)), key=lambda i: ends[i][0])
-    at = [axes.transData.transform((1, ends[i][0]))[1] for i in order]
-    for i in range(1, len(at)):
-        at[i] = max(at[i], at[i - 1] + gap)
-    for i in reversed(range(len(at))):
-        at[i] = min(at[i], (at[i + 1] - gap) if i + 1 < len(at) else box.y1)
+    at = apart([axes.transData.transform((1, ends[i][0]))[1] for i in order], gap, box.y1)
     for place, i in zip(at, order, strict=True):
         value, name, colour = ends[i]
         axes.annotate(

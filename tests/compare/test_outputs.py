@@ -8,6 +8,8 @@ from pathlib import Path
 
 import matplotlib.image
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from synthetic_records import kernel, whole_story
@@ -102,7 +104,9 @@ def test_the_report_is_one_self_contained_file(tmp_path: Path) -> None:
 
 
 def test_names_in_the_report_are_escaped(tmp_path: Path) -> None:
-    write_outputs(comparison(tmp_path, [kernel(implementation="gpu/track/<script>x</script>")]), tmp_path / "out")
+    made = kernel(implementation="gpu/track/<script>x</script>", case="a/<script>")
+    paths = write_outputs(comparison(tmp_path, [made]), tmp_path / "out")
+    assert "track-a__script_.svg" in {p.name for p in paths}
     page = (tmp_path / "out" / "track.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -135,6 +139,14 @@ def test_labels_do_not_overlap_and_stay_inside(tmp_path: Path, spread: float) ->
             assert box.y1 <= whole.y1
     left, right = (axes.get_tightbbox() for axes in canvas.axes)
     assert left.x1 <= right.x0, "the labels of the left panel reach into the right one"
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=10))
+def test_names_move_apart_and_stay_between_bottom_and_top(places: list[float]) -> None:
+    moved = plots.apart(sorted(places), 10, 100)
+    assert all(b - a >= 10 - 1e-9 for a, b in itertools.pairwise(moved))
+    assert min(moved) >= 0
+    assert max(moved) <= 100
 
 
 def text_box(label: Text) -> Bbox:

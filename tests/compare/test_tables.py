@@ -165,6 +165,18 @@ def test_ratios_ask_for_the_best_batch_one_item_and_the_baseline_of_the_run(tmp_
     assert any("fixed against fp16, and efficiency" in reason for _, reason in reasons)
 
 
+def test_of_other_arithmetics_the_best_that_may_be_divided_counts_and_better_ones_refused(tmp_path: Path) -> None:
+    known = [
+        oracle(a, q, 0.6) for a, q in (("fixed", 0.99), ("fp8", 0.5), ("fp16", 0.991), ("fp32", 0.992), ("int4", 0.1))
+    ]
+    rates = {"fp8": 9e9, "fp16": 8e9, "fp32": 7e9, "int4": 6e9}
+    found = comparison(
+        tmp_path, [simulated(), routed(), *known, *(kernel(1, rate, arithmetic=a) for a, rate in rates.items())]
+    )
+    assert [r.under.arithmetic for r in found.ratios if r.figure == "throughput"] == ["fp16"]
+    assert [r.under.arithmetic for r in found.refusals if r.figure == "throughput"] == ["fp8"]
+
+
 def test_a_baseline_of_another_run_is_refused(tmp_path: Path) -> None:
     base = kernel(implementation="gpu/track/torch", tier="outside baseline", time="2026-05-01T00:00:00+00:00")
     found = comparison(tmp_path, [kernel(), base])
