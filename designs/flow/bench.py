@@ -36,10 +36,10 @@ def save(**arrays: Any) -> None:
 
 
 def generator(name: str = "") -> random.Random:
-    """A random generator seeded by the simulation's seed (and a name, to have several); logs the seed."""
-    dut_log = cocotb.log
-    dut_log.info("seed %d %s", cocotb.RANDOM_SEED, name)
-    return random.Random(f"{cocotb.RANDOM_SEED} {name}")
+    """A random generator of the simulation's seed (and a name, to have several); the seed is printed to the log."""
+    seed = os.environ["COCOTB_RANDOM_SEED"]
+    cocotb.log.info("seed %s %s", seed, name)
+    return random.Random(f"{seed} {name}")
 
 
 async def start(dut: Any, cycles: int = 4) -> None:

@@ -9,16 +9,15 @@ clock domain that `Spread.clock` names; pins are not in it.
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from designs.flow.nextpnr import Routing, place_and_route
-from designs.flow.tools import kill_running
+from designs.flow.tools import run_parallel
 
 Progress = Callable[[str, int, int], None]
 
@@ -97,20 +96,11 @@ def route_seeds(
     chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not chosen:
         raise ValueError("route_seeds needs at least one seed")
-    found: dict[int, Routing] = {}
-    pool = ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1)
-    try:
-        futures = {pool.submit(place_and_route, netlist, seed=seed, **options): seed for seed in chosen}
-        if progress:
-            progress("place and route", 0, len(chosen))
-        for done, future in enumerate(as_completed(futures), start=1):
-            found[futures[future]] = future.result()
-            if progress:
-                progress("place and route", done, len(chosen))
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_running()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-    return Spread(tuple(found[seed] for seed in sorted(found)))
+    if progress:
+        progress("place and route", 0, len(chosen))
+    routings = run_parallel(
+        [partial(place_and_route, netlist, seed=seed, **options) for seed in sorted(chosen)],
+        jobs=jobs,
+        done=lambda count: progress("place and route", count, len(chosen)) if progress else None,
+    )
+    return Spread(tuple(routings))

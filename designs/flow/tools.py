@@ -14,9 +14,14 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: Distribution name -> import name of every package that the flow needs.
 PACKAGES: Mapping[str, str] = {
@@ -89,11 +94,36 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill_running() -> None:
-    """Kill every tool started by this process that still runs (for callers that run tools in threads)."""
+    """Kill every tool started by this process that still runs."""
     with _lock:
         processes = list(_live)
     for process in processes:
         _kill(process)
+
+
+def run_parallel(
+    functions: Sequence[Callable[[], T]], *, jobs: int | None = None, done: Callable[[int], None] | None = None
+) -> list[T]:
+    """Call functions that run tools, `jobs` (default: all cores) at a time; return their results in order.
+
+    `done(n)` is called in this thread after each. On the first exception, or Ctrl-C, the rest is cancelled and every
+    running tool is killed before the exception goes on.
+    """
+    pool = ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1)
+    futures = [pool.submit(function) for function in functions]
+    try:
+        for count, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            if done:
+                done(count)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in futures):  # a thread may be about to start its next tool
+            kill_running()
+            time.sleep(0.02)
+        raise
+    pool.shutdown()
+    return [future.result() for future in futures]
 
 
 def run_tool(

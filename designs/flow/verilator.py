@@ -10,8 +10,9 @@ The test module is a Python file (or importable module) of cocotb tests. It read
 
 How it is built: Verilator's and VPI's fixed C++ runtime is compiled once into a library that the cache keeps, and a
 precompiled header serves every design, so that a small design compiles in about a second; the simulator of an
-unchanged design comes from the cache. Registers start with random values (by seed), which finds missing resets. Only
-the top module's signals are visible to cocotb (`visible_levels`), so that the inside is optimised freely.
+unchanged design comes from the cache. Registers and pins start with random values (by seed), which finds missing
+resets; assertions in RTL must therefore wait for a first reset. Only the top module's signals are visible to cocotb
+(`visible_levels`), so that the inside is optimised freely.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ from designs.flow.tools import (
     compiler,
     compiler_version,
     error_lines,
-    kill_running,
     package_folder,
+    run_parallel,
     run_tool,
     version,
 )
@@ -253,7 +254,7 @@ def _runtime(trace: str) -> Path:
         command = _compile_command(trace)
         jobs = [[*command, "-O2", "-c", str(include / f"{name}.cpp"), "-o", f"{name}.o"] for name in names]
         # The compiler picks the precompiled header made with its own level of optimisation.
-        for level in (_SMALL, _LARGE):
+        for level in (_SMALL,) if trace else (_SMALL, _LARGE):
             jobs.append([*command, level, "-x", "c++-header", "model.h", "-o", f"model.h.gch/{level[1:]}"])
         _run_all(jobs, folder)
         run_tool(["ar", "rcs", "libruntime.a", *(f"{name}.o" for name in names)], cwd=folder, log=folder / "ar.log")
@@ -288,16 +289,7 @@ def _compile(model: Path, runtime: Path, options: BuildOptions, folder: Path) ->
 
 def _run_all(jobs: Sequence[Sequence[str]], folder: Path) -> None:
     """Run compiler commands, as many at a time as there are cores, each with a log of its own in `folder`."""
-    pool = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
-    try:
-        futures = [pool.submit(run_tool, job, cwd=folder, log=folder / f"compile{i}.log") for i, job in enumerate(jobs)]
-        for future in futures:
-            future.result()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_running()
-        raise
-    pool.shutdown()
+    run_parallel([partial(run_tool, job, cwd=folder, log=folder / f"compile{i}.log") for i, job in enumerate(jobs)])
 
 
 def _cocotb_environment(folder: Path | None) -> dict[str, str]:

@@ -109,7 +109,12 @@ def lint(top: str, sources: Sequence[Path], *, parameters: Mapping[str, int | st
     """Read and elaborate our own sources with `read_verilog -sv`; FlowError on any error or warning."""
 
     def produce(folder: Path) -> None:
-        script = [*_read(sources, {}), f"{_hierarchy(top, parameters or {})} -check", "proc", "check -assert"]
+        script = [
+            *_read(sources, {}),
+            f"{_hierarchy(top, parameters or {})} -check",
+            "proc",
+            "check -nolatches -assert",
+        ]
         log = run_yosys(script, folder)
         if "Warning" in log.read_text():
             raise FlowError(f"Yosys warns about {top}\n{error_lines(log, 'Warning')}")
@@ -126,7 +131,7 @@ def run_yosys(script: Sequence[str], folder: Path) -> Path:
     code = "from pyosys import libyosys; libyosys.run_pass('script script.ys')"
     status = run_tool([sys.executable, "-c", code], cwd=folder, log=log, check=False)
     if status != 0:
-        raise FlowError(f"Yosys failed\n{_context(log)}{error_lines(log, 'ERROR')}")
+        raise FlowError(f"Yosys failed\n{_context(log)}{error_lines(log, 'ERROR|Warning')}")
     return log
 
 
