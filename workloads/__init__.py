@@ -1,0 +1,1 @@
+"""WHAT is computed: one folder per workload, with its oracle, inputs, quality measure and parameters."""

@@ -61,16 +61,25 @@ class Check:
 
 
 class Workload(Protocol):
-    """One workload: `workloads.<name>.WORKLOAD`."""
+    """One workload: `workloads.<name>.WORKLOAD`. Errors of all: UnknownNameError for a case or arithmetic."""
 
     name: str
     item: str
     cases: Mapping[str, Case]
+    #: How many independent things (events, images) stand behind a quality figure.
+    quality_samples: int
 
-    def inputs(self, case: str, n: int, seed: int) -> NDArray[np.float32]: ...
+    def inputs(self, case: str, n: int, seed: int) -> NDArray[np.float32]:
+        """`n` inputs, the same for the same seed."""
 
-    def reference(self, case: str, inputs: NDArray[np.float32], arithmetic: str) -> NDArray[Any]: ...
+    def reference(self, case: str, inputs: NDArray[np.float32], arithmetic: str) -> NDArray[Any]:
+        """What the oracle makes of the inputs."""
 
-    def operations(self, case: str) -> Operations: ...
+    def operations(self, case: str) -> Operations:
+        """Useful work of one item."""
 
-    def quality(self, case: str, arithmetic: str) -> Mapping[str, float]: ...
+    def quality(self, case: str, arithmetic: str) -> Mapping[str, float]:
+        """Quality figures by name, computed now; empty for untrained parameters."""
+
+    def sources(self, case: str) -> Sequence[str]:
+        """Repository-relative files that determine the oracle and the quality of a case."""

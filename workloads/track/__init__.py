@@ -17,7 +17,7 @@ from workloads.api import Case, Operations, UnknownNameError
 from workloads.track import parameters
 from workloads.track.events import Event, features, generate
 from workloads.track.network import FixedNetwork, macs, uniform_format
-from workloads.track.quality import edge_quality
+from workloads.track.quality import Embedding, edge_quality
 
 #: The format in which every implementation receives a hit: three signed 12-bit numbers with 11 fractional bits.
 INPUT_FORMAT = uniform_format(3, signed=1, integer=0, fraction=11)
@@ -30,6 +30,7 @@ class Track:
 
     name = "track"
     item = "hit"
+    quality_samples = TEST_EVENTS
     cases: Mapping[str, Case] = {
         "embed": Case("embed", "3-32-32-32-32-4, ReLU; widths are our choice", parameters.WIDTHS["embed"], True),
         "compact": Case("compact", "3-16-16-4, ReLU, for small boards", parameters.WIDTHS["compact"], True),
@@ -82,12 +83,29 @@ class Track:
         return Operations(macs(widths), 2 * widths[0], 2 * widths[-1])
 
     def quality(self, case: str, arithmetic: str) -> Mapping[str, float]:
-        """Edge `efficiency` and `purity` over the test events, computed now; empty for untrained parameters."""
+        """Edge `efficiency` and `purity` over the test events, computed now; empty for untrained parameters.
+
+        `fixed` in exact integers; `fp32` in binary32; `fp16` with binary16 operands and binary32 sums.
+        """
         loaded = parameters.load(case)
         if loaded.radius is None:
             return {}
-        result = edge_quality(lambda x: self.reference(case, x, arithmetic), test_events(), loaded.radius)
+        embeddings: dict[str, Embedding] = {
+            "fp32": lambda x: loaded.float_network.evaluate(x, np.float32, np.float32),
+            "fp16": lambda x: loaded.float_network.evaluate(x, np.float16, np.float32),
+        }
+        if loaded.fixed is not None:
+            embeddings["fixed"] = loaded.fixed
+        if arithmetic not in embeddings:
+            raise UnknownNameError("arithmetic", arithmetic, tuple(embeddings))
+        result = edge_quality(embeddings[arithmetic], test_events(), loaded.radius)
         return {"efficiency": result.efficiency, "purity": result.purity}
+
+    def sources(self, case: str) -> tuple[str, ...]:
+        """Files that determine the oracle and the quality of a case."""
+        trained = (f"workloads/track/parameters/{case}.json",) if case in parameters.TRAINED else ()
+        code = ("__init__", "events", "network", "parameters", "quality")
+        return (*trained, *(f"workloads/track/{name}.py" for name in code))
 
     def _case(self, case: str) -> Case:
         try:

@@ -7,8 +7,10 @@ multiples of 2^-f in [-k 2^i, 2^i - 2^-f]. An element with k + i + f <= 0 is the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +56,8 @@ class Format:
         width = self.width
         low = -self.signed * np.left_shift(np.int64(1), np.maximum(width - 1, 0))
         high = np.left_shift(np.int64(1), np.maximum(width - self.signed, 0)) - 1
-        if self.overflow == "SAT":
-            q = np.clip(q, low, high)
-        else:
-            q = ((q - low) & (np.left_shift(np.int64(1), width) - 1)) + low
+        wrapped = ((q - low) & (np.left_shift(np.int64(1), width) - 1)) + low
+        q = np.clip(q, low, high) if self.overflow == "SAT" else wrapped
         q = np.where(width > 0, q, 0)
         result: Ints = q << np.maximum(self.grid - self.fraction, 0)
         return np.where(width > 0, result, 0)
@@ -142,11 +142,15 @@ class FloatNetwork:
 
     def __call__(self, inputs: NDArray[np.floating]) -> NDArray[np.float64]:
         """Real inputs (m, n_in) to real outputs (m, n_out), in float64."""
-        x = np.asarray(inputs, np.float64)
+        return self.evaluate(inputs, np.float64, np.float64)
+
+    def evaluate(self, inputs: NDArray[np.floating], operand: Any, total: Any) -> NDArray[np.float64]:
+        """The same with weights and layer inputs rounded to dtype `operand`, and sums and biases in dtype `total`."""
+        x = np.asarray(inputs, operand)
         for layer in self.layers:
-            x = x @ layer.weight.astype(np.float64) + layer.bias.astype(np.float64)
-            x = _ACTIVATIONS[layer.activation](x)
-        return x
+            y = x.astype(total) @ layer.weight.astype(operand).astype(total) + layer.bias.astype(total)
+            x = _ACTIVATIONS[layer.activation](y).astype(operand)
+        return x.astype(np.float64)
 
 
 _ACTIVATIONS = {
@@ -167,4 +171,4 @@ def uniform_format(n: int, signed: int, integer: int, fraction: int, overflow: s
 
 def macs(widths: Sequence[int]) -> int:
     """Multiply-accumulates of one evaluation of a dense network: the sum of products of neighbouring widths."""
-    return sum(a * b for a, b in zip(widths, widths[1:], strict=False))
+    return sum(a * b for a, b in itertools.pairwise(widths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _seeded(widths: tuple[int, ...], activation: str) -> FloatNetwork:
     """Glorot-uniform weights from a fixed seed."""
     rng = np.random.default_rng(SEED)
     layers = []
-    for n_in, n_out in zip(widths, widths[1:], strict=False):
+    for n_in, n_out in itertools.pairwise(widths):
         limit = np.sqrt(6 / (n_in + n_out))
         weight = rng.uniform(-limit, limit, (n_in, n_out)).astype(np.float32)
         bias = rng.uniform(-0.1, 0.1, n_out).astype(np.float32)

@@ -83,7 +83,7 @@ def float_model(widths: tuple[int, ...]) -> keras.Model:
 
 
 def quantised_model(widths: tuple[int, ...], start: keras.Model) -> keras.Model:
-    """The same network with a learned width for each weight and each activation, starting at a float model's weights."""
+    """The same network with a learned width for each weight and activation, starting at a float model's weights."""
     weights = QuantizerConfigScope(q_type="kbi", place="weight", b0=5, overflow_mode="SAT_SYM", round_mode="RND")
     values = QuantizerConfigScope(
         q_type="kif", place="datalane", i0=2, f0=5, overflow_mode="WRAP", round_mode="RND", fc=MinMax(-4, 7)
