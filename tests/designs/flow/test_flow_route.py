@@ -122,5 +122,5 @@ def test_credit_stream_alone_is_faster_than_200_mhz(tmp_path: Path) -> None:
     top.write_text(harness.fmax_top("credit_dut", 32, 32, parameters={"LATENCY": 16}))
     dut = Path(__file__).parents[1] / "lib" / "credit_dut.sv"
     netlist = yosys.synth_ecp5("fmax_top", [top, dut, *source("credit_stream", "stream_fifo")])
-    spread = seeds.route_seeds(netlist.json, seeds=3, target_mhz=250)
+    spread = seeds.route_seeds(netlist.json, seeds=3, target_mhz=250, device="25k")
     assert spread.median_hz > 200e6, str(spread)
