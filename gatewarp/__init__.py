@@ -1,0 +1,1 @@
+"""The command line, and the registry of what can be proved, built and measured."""

@@ -1,7 +1,7 @@
 """Cut a da4ml netlist into pipeline stages by delay, for a given FPGA.
 
-da4ml schedules with unit delays, and with none for the addition of a constant and for a ReLU; on a real part a stage may
-then hold three carry chains. Here each operation gets a delay in nanoseconds and a stage holds what fits the budget.
+da4ml schedules with unit delays, and with none for the addition of a constant and for a ReLU; on a real part a stage
+may then hold three carry chains. Here each operation gets a delay in nanoseconds and a stage holds what fits the budget.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ECP5_6 = Delays(adder=2.0, carry=0.035, lut=1.2)
 
 
 def delay_of(op: Any, width: int, delays: Delays) -> float:
-    """Delay of one da4ml operation whose result has `width` bits, ns. ValueError for an opcode the flow does not know."""
+    """Delay of one da4ml operation whose result has `width` bits, ns; ValueError for an opcode without a delay."""
     chain = delays.adder + delays.carry * width
     match op.opcode:
         case -1 | 3 | 5:  # input, dropped bits and constants are wires

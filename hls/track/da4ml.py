@@ -224,7 +224,9 @@ def build(
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
         top = Path(folder) / "board_top.sv"
         top.write_text(uart_top(TOP, design.in_bits, design.out_bits, chosen, mhz))
-        synthesis = synth_ecp5("board_top", [*uart_top_sources(), *design.sources, top])
+        # Both lists have the FIFO.
+        sources = list(dict.fromkeys([*uart_top_sources(), *design.sources, top]))
+        synthesis = synth_ecp5("board_top", sources)
     spread = route_seeds(
         synthesis.json,
         seeds=seeds,

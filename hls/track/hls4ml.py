@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def project(case: str) -> Path:
-    """The folder of the HLS project, compiled; from the cache when nothing has changed. Errors: model.MissingPackage."""
+    """The folder of the compiled HLS project, from the cache when nothing has changed. Errors: model.MissingPackage."""
     compiler()
     tools = {"compiler": compiler_version()}
     for name in ("hls4ml", "HGQ2", "keras"):

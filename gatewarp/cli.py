@@ -1,0 +1,320 @@
+"""The command `gatewarp`. Exit codes: 0 good, 1 a check or a tool failed or a record is unreadable, 2 misuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from compare.api import compare as compare_records
+from compare.api import default_folders, render_terminal, write_outputs
+from compare.api import query as query_records
+from compare.provenance import repo_root
+from compare.stale import StaleCheck
+from compare.store import Problem, scan, write_records
+from gatewarp import registry
+
+app = typer.Typer(
+    name="gatewarp",
+    help="Build one workload as an FPGA design and as a GPU kernel, prove both, and compare them honestly.",
+    epilog="Start with: gatewarp compare track",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+#: Columns of a table that goes into a file or a pipe, where there is no terminal to ask.
+PIPE_WIDTH = 200
+
+out = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+err = Console(stderr=True, soft_wrap=True)
+
+PACKAGES = ("gatewarp", "workloads", "designs", "hls", "gpu", "compare")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Case = Annotated[str | None, typer.Option(help="One case of the workload; default: every one.")]
+WorkloadName = Annotated[str, typer.Argument(help="A workload; see `gatewarp list workloads`.")]
+
+
+def main() -> None:
+    """Run the command line; our own errors become one message and an exit code."""
+    try:
+        app()
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in PACKAGES:
+            raise
+        err.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+        # Our ValueErrors say that a name or a value was wrong, our RuntimeErrors that a step or a check failed.
+        sys.exit(2 if isinstance(error, ValueError) else 1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr; each new description gets a bar of its own."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bars:
+        task = bars.add_task("", total=None)
+
+        def update(what: str, done: int, total: int) -> None:
+            bars.update(task, description=what, completed=done, total=total)
+
+        yield update
+
+
+def _print_json(data: Any) -> None:
+    out.print_json(json.dumps(data, default=str))
+
+
+def _warn(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        err.print(f"[yellow]warning:[/] {escape(str(problem))}", highlight=False)
+
+
+def _table(*columns: str) -> Table:
+    return Table(*columns, box=None, header_style="bold", pad_edge=False)
+
+
+def _write(stem: str, records: Sequence[Any]) -> None:
+    if records:
+        path = write_records(registry.results_folder(), stem, records)
+        err.print(f"{len(records)} records: {path}", highlight=False)
+
+
+@app.command(epilog="Example: gatewarp doctor")
+def doctor(json_output: Json = False) -> None:
+    """Say what is installed, what is missing, and the command that mends it."""
+    from gatewarp.doctor import findings
+
+    found = list(findings())
+    missing = [f for f in found if f.needed and not f.found]
+    if json_output:
+        _print_json([asdict(f) | {"found": f.found} for f in found])
+    else:
+        table = _table("part", "tool", "version", "if missing")
+        for f in found:
+            mark = f.version or ("[red]missing[/]" if f.needed else "[dim]not here (optional)[/]")
+            table.add_row(f.part, f.name, mark, "" if f.found else escape(f.mend))
+        out.print(table)
+        out.print("All that the default path needs is here." if not missing else f"{len(missing)} missing.")
+    raise typer.Exit(1 if missing else 0)
+
+
+@app.command("list", epilog="Example: gatewarp list implementations")
+def list_(
+    what: Annotated[str, typer.Argument(help="workloads, cases, implementations, devices or boards")] = "workloads",
+    json_output: Json = False,
+) -> None:
+    """List what there is."""
+    from gatewarp.listing import LISTINGS
+
+    if what not in LISTINGS:
+        from workloads.api import UnknownNameError
+
+        raise UnknownNameError("listing", what, tuple(LISTINGS))
+    columns, rows = LISTINGS[what]()
+    if json_output:
+        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    table = _table(*columns)
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table)
+
+
+@app.command(epilog="Example: gatewarp verify track --case embed --implementation hls/track/da4ml")
+def verify(
+    workload: Annotated[str | None, typer.Argument(help="A workload; default: every one.")] = None,
+    case: Case = None,
+    implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Inputs of each check, extremes included.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs and of the random stalls.")] = 1,
+    json_output: Json = False,
+) -> None:
+    """Prove implementations against the oracle; record cycle counts and the quality of each arithmetic."""
+    from gatewarp import verify as proving
+
+    checks: list[Any] = []
+    for name in [workload] if workload else registry.workload_names():
+        registry.workload(name)
+        with _progress() as progress:
+            checks += proving.run(name, case, implementation, samples, seed, progress)
+        records = [r for c in checks if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
+        _write(f"verify-{name}", [*records, *proving.quality_records(name, case)])
+    done = [c for c in checks if not isinstance(c, proving.Skipped)]
+    failed = [c for c in done if not c.passed]
+    if json_output:
+        _print_json([{**asdict(c), "records": len(c.records)} if c in done else asdict(c) for c in checks])
+    else:
+        table = _table("implementation", "case", "arithmetic", "device", "inputs", "result", "how")
+        for c in checks:
+            if isinstance(c, proving.Skipped):
+                table.add_row(c.implementation, c.case, "", "", "", "[yellow]not run[/]", escape(c.reason))
+                continue
+            limit = "exactly equal" if c.tolerance is None else f"worst {c.worst:.2g} of {c.tolerance:.2g} allowed"
+            result = f"[green]{limit}[/]" if c.passed else f"[bold red]FAILED[/], worst {c.worst:g}"
+            table.add_row(c.implementation, c.case, c.arithmetic, c.device, f"{c.samples:,}", result, escape(c.detail))
+        out.print(table)
+        out.print(
+            f"seed {seed}: {len(done) - len(failed)} passed, {len(failed)} failed, {len(checks) - len(done)} not run"
+        )
+    raise typer.Exit(1 if failed or not done else 0)
+
+
+@app.command(epilog="Example: gatewarp build track --case embed --board ulx3s-85f --seeds 10")
+def build(
+    workload: WorkloadName,
+    board: Annotated[str, typer.Option(help="A board; see `gatewarp list boards`.")],
+    case: Case = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of place and route; Fmax is their median.")] = 10,
+    reuse: Annotated[bool, typer.Option(help="Keep a record whose sources are unchanged instead of building.")] = False,
+    bitstreams: Annotated[Path | None, typer.Option("--out", help="Folder for bitstreams; default: build/.")] = None,
+    json_output: Json = False,
+) -> None:
+    """Synthesise, place, route and pack a bitstream; record resources and clock."""
+    from designs import boards
+
+    registry.check_case(workload, case)
+    boards.load(board)
+    made: list[Any] = []
+    for name in registry.implementations(workload):
+        module = registry.implementation(name)
+        if not hasattr(module, "build"):
+            continue
+        for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
+            if reuse and (kept := _unchanged(name, each, board)):
+                err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
+                continue
+            with _progress() as progress:
+                made += module.build(each, board=board, seeds=seeds, out=bitstreams, progress=progress)
+    _write(f"build-{workload}-{board}", made)
+    if json_output:
+        _print_json([json.loads(r.to_json()) for r in made])
+        return
+    for r in made:
+        fmax = r.get("fmax")
+        counts = ", ".join(f"{m.value:g} {m.quantity}" for m in r.measurements if m is not fmax)
+        out.print(
+            f"{r.implementation} {r.case} on {board}: {fmax.value / 1e6:.1f} MHz median of {fmax.samples} seeds "
+            f"({fmax.low / 1e6:.1f} to {fmax.high / 1e6:.1f}), {counts}",
+            highlight=False,
+        )
+
+
+def _unchanged(implementation: str, case: str, board: str) -> Path | None:
+    """The file of a routing of today's sources, shipped or the user's own."""
+    stale = StaleCheck(repo_root())
+    for item in scan(*_folders())[0]:
+        r = item.record
+        if (r.implementation, r.case, r.conditions.get("board")) == (implementation, case, board) and not stale(r):
+            return item.path
+    return None
+
+
+@app.command(epilog="Example: gatewarp measure track --device opencl:0 --case embed --batch 1 --batch 4096")
+def measure(
+    workload: WorkloadName,
+    device: Annotated[str, typer.Option(help="opencl:0, cuda:0, null:0; see `gatewarp list devices`.")],
+    case: Annotated[str, typer.Option(help="A case of the workload.")] = "embed",
+    batch: Annotated[list[int] | None, typer.Option(help="Batch size, repeatable; default: 1 to 4^10.")] = None,
+    arithmetic: Annotated[list[str] | None, typer.Option(help="fp32, fp16 or fixed, repeatable.")] = None,
+    mode: Annotated[list[str] | None, typer.Option(help="queue, graph or eager, repeatable.")] = None,
+    baseline: Annotated[bool, typer.Option(help="Also PyTorch on the same GPU, in the same run.")] = False,
+    energy: Annotated[list[int] | None, typer.Option(help="Batch size with energy (NVML), repeatable.")] = None,
+    launches: Annotated[int | None, typer.Option(min=8, help="Launches of each boundary at most.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.01, help="Seconds for each boundary at most.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 1,
+    json_output: Json = False,
+) -> None:
+    """Time the kernels of a workload on a device, and take their energy where it can be metered."""
+    from gpu import measure as measuring
+    from gpu.runtime import loop
+
+    registry.check_case(workload, case)
+    given = {"launches": launches, "seconds": seconds}
+    budget = loop.Budget(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    with _progress() as progress:
+        records = list(
+            measuring.measure(
+                workload,
+                case,
+                device,
+                batch or measuring.BATCHES,
+                arithmetic,
+                modes=mode,
+                baseline=baseline,
+                energy_batches=energy or (),
+                budget=budget,
+                seed=seed,
+                command=_command("measure"),
+                progress=progress,
+            )
+        )
+    _write(f"measure-{workload}-{case}", records)
+    if json_output:
+        _print_json([json.loads(r.to_json()) for r in records])
+        return
+    out.print(f"See it: gatewarp compare {workload}")
+
+
+def _command(verb: str) -> str:
+    """The command line of this run, for provenance."""
+    return " ".join(["gatewarp", *(sys.argv[1:] if len(sys.argv) > 1 and sys.argv[1] == verb else [verb])])
+
+
+def _folders() -> tuple[Path, Path]:
+    return default_folders(repo_root())[0], registry.results_folder()
+
+
+@app.command(epilog="Example: gatewarp compare track --out report")
+def compare(
+    workload: Annotated[str | None, typer.Argument(help="A workload; default: every one.")] = None,
+    case: Case = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Write Markdown, CSV, LaTeX, figures, HTML there.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Set the records side by side: tables, the ratios the referee allows, and those it refuses with the reason."""
+    from compare.writers import as_json
+
+    unreadable: list[Problem] = []
+    for name in [workload] if workload else registry.workload_names():
+        registry.check_case(name, case)
+        found = compare_records(name, repo_root(), _folders(), case)
+        unreadable = list(found.problems)
+        if json_output:
+            out.print_json(as_json(found))
+        else:
+            render_terminal(found, out)
+        for path in write_outputs(found, folder) if folder else ():
+            err.print(f"wrote {path}", highlight=False)
+    _warn(unreadable)
+    raise typer.Exit(1 if unreadable else 0)
+
+
+@app.command(epilog='Example: gatewarp query "select implementation, device, value from measurements limit 5"')
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL over the tables `records` and `measurements` (DuckDB).")],
+    json_output: Json = False,
+) -> None:
+    """Query all records with SQL."""
+    columns, rows, problems = query_records(sql, _folders())
+    if json_output:
+        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        table = _table(*columns)
+        for row in rows:
+            table.add_row(*("" if v is None else escape(str(v)) for v in row))
+        out.print(table)
+    _warn(problems)
+    raise typer.Exit(1 if problems else 0)

@@ -1,0 +1,64 @@
+"""What `gatewarp list` shows: a function for each listing, giving column names and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gatewarp import registry
+
+Listing = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+def workloads() -> Listing:
+    """Name, item, cases and the first line of the module's text."""
+    rows = []
+    for name in registry.workload_names():
+        found = registry.workload(name)
+        rows.append((name, found.item, ", ".join(found.cases)))
+    return ("workload", "item", "cases"), rows
+
+
+def cases() -> Listing:
+    """Every case of every workload."""
+    rows = []
+    for name in registry.workload_names():
+        found = registry.workload(name)
+        for case in found.cases.values():
+            state = "trained" if case.trained else "untrained"
+            rows.append((name, case.name, state, f"{found.operations(case.name).macs:,}", case.summary))
+    return ("workload", "case", "parameters", "MACs per item", "what it is"), rows
+
+
+def implementations() -> Listing:
+    """Every implementation, its tier, cases and arithmetics."""
+    rows = []
+    for name in registry.implementations():
+        module = registry.implementation(name)
+        rows.append((name, module.TIER, ", ".join(module.CASES), ", ".join(module.ARITHMETICS)))
+    return ("implementation", "tier", "cases", "arithmetics"), rows
+
+
+def devices() -> Listing:
+    """Devices that can be measured here, and those with facts."""
+    from compare.devices import devices as known
+    from gpu.runtime.device import list_devices
+
+    here = [(name, "here", text) for name, text in list_devices().items()]
+    return ("device", "where", "what it is"), [*here, *((d.slug, "facts", d.name) for d in known().values())]
+
+
+def boards() -> Listing:
+    """Boards that a design can be built for."""
+    from designs import boards as known
+
+    found = [known.load(name) for name in known.names()]
+    return ("board", "part", "what it is"), [(b.name, b.part, b.title) for b in found]
+
+
+LISTINGS: Mapping[str, Callable[[], Listing]] = {
+    "workloads": workloads,
+    "cases": cases,
+    "implementations": implementations,
+    "devices": devices,
+    "boards": boards,
+}

@@ -1,0 +1,78 @@
+"""Run the checks of implementations against the oracle, and record what they measured and the workload's quality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from compare.provenance import make_provenance
+from compare.record import Boundary, Measurement, Record, Stage
+from gatewarp import registry
+from workloads.api import Check
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An implementation that this machine cannot run, and why."""
+
+    implementation: str
+    case: str
+    reason: str
+
+
+def run(
+    workload: str, case: str | None, implementation: str | None, samples: int, seed: int, progress: Progress
+) -> Iterator[Check | Skipped]:
+    """Check every implementation of a workload, or the one named, on every case it has, or the one named.
+
+    Errors: UnknownNameError; whatever a required tool raises when it is missing. Only an outside baseline that is not
+    installed and hardware that is not there are skipped.
+    """
+    registry.check_case(workload, case)
+    names = [implementation] if implementation else list(registry.implementations(workload))
+    for name in names:
+        module = registry.implementation(name, workload)
+        for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
+            reason = unavailable(module)
+            if reason:
+                yield Skipped(name, each, reason)
+            else:
+                yield from module.verify(each, samples=samples, seed=seed, progress=progress)
+
+
+def unavailable(module: object) -> str:
+    """Why this machine cannot run an implementation, or "". An implementation says so itself with `unavailable()`."""
+    tell = getattr(module, "unavailable", None)
+    return str(tell()) if tell else ""
+
+
+def quality_records(workload: str, case: str | None) -> list[Record]:
+    """The quality of each trained case in each arithmetic, computed now by the oracle."""
+    module = registry.workload(workload)
+    records = []
+    for name, entry in module.cases.items():
+        if not entry.trained or case not in (None, name):
+            continue
+        for arithmetic in ("fixed", "fp32", "fp16"):
+            figures = module.quality(name, arithmetic)
+            records.append(
+                Record(
+                    workload=workload,
+                    case=name,
+                    implementation=f"workloads/{workload}",
+                    device="oracle",
+                    conditions={"arithmetic": arithmetic, "batch": "any"},
+                    provenance=make_provenance(
+                        f"gatewarp verify {workload} --case {name}", module.sources(name), source="oracle"
+                    ),
+                    measurements=tuple(
+                        Measurement(
+                            f"quality.{k}", v, "1", "mean", module.quality_samples, Stage.MEASURED, Boundary.NONE
+                        )
+                        for k, v in figures.items()
+                    ),
+                )
+            )
+    return records
