@@ -42,6 +42,7 @@ from designs.flow.tools import (
     run_parallel,
     run_tool,
     version,
+    versions,
 )
 
 TRACES = ("", "vcd", "saif")
@@ -178,7 +179,6 @@ def build(
     """Compile the simulator of `top` and return the program; FlowError with Verilator's or the compiler's message."""
     options = options or BuildOptions()
     parameters = dict(parameters or {})
-    runtime = _runtime(options.trace)
 
     def produce(folder: Path) -> None:
         model = folder / "model"
@@ -191,7 +191,7 @@ def build(
         # An elaboration-time $error must stop the build; other warnings are lint's business.
         arguments += ["-Werror-USERERROR", "-Werror-USERFATAL", *options.arguments]
         run_verilator([*arguments, *(str(path.resolve()) for path in sources)], folder, folder / "verilator.log")
-        _compile(model, runtime, options, folder)
+        _compile(model, options, folder)
         shutil.rmtree(model)
 
     key_parts = {
@@ -199,7 +199,7 @@ def build(
         "top": top,
         "parameters": {name: str(value) for name, value in parameters.items()},
         "options": asdict(options),
-        "runtime": runtime.name,
+        **_key(),
     }
     return cache.build(key_parts, sources, produce) / "simulator"
 
@@ -242,28 +242,42 @@ def _compile_command(trace: str) -> list[str]:
     return [compiler(), "-std=gnu++20", "-w", *_defines(trace), f"-I{include}", f"-I{include / 'vltstd'}"]
 
 
-def _runtime(trace: str) -> Path:
-    """Folder with what all models share: `libruntime.a` (Verilator and VPI) and the precompiled `model.h`."""
+def _runtime() -> Path:
+    """Folder with `libruntime.a`: Verilator's and VPI's fixed C++, the same for all models, traced or not."""
     include = package_folder("verilator") / "include"
-    names = ["verilated", "verilated_vpi", "verilated_threads"]
-    names += {"": [], "vcd": ["verilated_vcd_c"], "saif": ["verilated_saif_c"]}[trace]
+    names = ("verilated", "verilated_vpi", "verilated_threads")
+
+    def produce(folder: Path) -> None:
+        command = [*_compile_command(""), "-O2", "-c"]
+        _run_all([[*command, str(include / f"{name}.cpp"), "-o", f"{name}.o"] for name in names], folder)
+        run_tool(["ar", "rcs", "libruntime.a", *(f"{name}.o" for name in names)], cwd=folder, log=folder / "ar.log")
+
+    return cache.build({"step": "runtime", **_key()}, [], produce)
+
+
+def _header(trace: str) -> Path:
+    """Folder with the precompiled `model.h` that models are compiled with, and the writer of traces if any."""
+    include = package_folder("verilator") / "include"
 
     def produce(folder: Path) -> None:
         (folder / "model.h").write_text('#include "verilated.h"\n#include "verilated_vpi.h"\n')
         (folder / "model.h.gch").mkdir()
         command = _compile_command(trace)
-        jobs = [[*command, "-O2", "-c", str(include / f"{name}.cpp"), "-o", f"{name}.o"] for name in names]
         # The compiler picks the precompiled header made with its own level of optimisation.
-        for level in (_SMALL,) if trace else (_SMALL, _LARGE):
-            jobs.append([*command, level, "-x", "c++-header", "model.h", "-o", f"model.h.gch/{level[1:]}"])
+        levels = (_SMALL,) if trace else (_SMALL, _LARGE)
+        jobs = [[*command, level, "-x", "c++-header", "model.h", "-o", f"model.h.gch/{level[1:]}"] for level in levels]
+        if trace:
+            jobs.append([*command, "-O2", "-c", str(include / f"verilated_{trace}_c.cpp"), "-o", "trace.o"])
         _run_all(jobs, folder)
-        run_tool(["ar", "rcs", "libruntime.a", *(f"{name}.o" for name in names)], cwd=folder, log=folder / "ar.log")
 
-    key_parts = {"step": "runtime", "trace": trace, "verilator": version("verilator"), "compiler": compiler_version()}
-    return cache.build(key_parts, [], produce)
+    return cache.build({"step": "header", "trace": trace, **_key()}, [], produce)
 
 
-def _compile(model: Path, runtime: Path, options: BuildOptions, folder: Path) -> None:
+def _key() -> dict[str, str]:
+    return {**versions("verilator", "cocotb"), "compiler": compiler_version()}
+
+
+def _compile(model: Path, options: BuildOptions, folder: Path) -> None:
     """Compile and link Verilator's C++ in `model` to `folder/simulator`."""
     from cocotb_tools import config
 
@@ -275,15 +289,16 @@ def _compile(model: Path, runtime: Path, options: BuildOptions, folder: Path) ->
         piece = model / "all.cc"
         piece.write_text("".join(f'#include "{file}"\n' for file in files))
         files = [piece]
-    command = [*_compile_command(options.trace), f"-I{model}", "-include", str(runtime / "model.h")]
+    header = _header(options.trace)
+    command = [*_compile_command(options.trace), f"-I{model}", "-include", str(header / "model.h")]
     jobs = []
     for file in files:
         chosen = _SMALL if "__Slow" in file.name or "__Syms" in file.name else level
         jobs.append([*command, chosen, "-c", str(file), "-o", str(model / f"{file.stem}.o")])
     _run_all(jobs, folder)
     objects = [str(model / f"{file.stem}.o") for file in files]
-    link = [compiler(), "-o", "simulator", *objects, str(runtime / "libruntime.a"), f"-L{config.libs_dir}"]
-    link += [f"-Wl,-rpath,{config.libs_dir}", "-lcocotbvpi_verilator", "-lpthread"]
+    link = [compiler(), "-o", "simulator", *objects, *map(str, header.glob("*.o")), str(_runtime() / "libruntime.a")]
+    link += [f"-L{config.libs_dir}", "-lcocotbvpi_verilator", "-lpthread"]
     run_tool(link, cwd=folder, log=folder / "link.log")
 
 
@@ -300,10 +315,13 @@ def _cocotb_environment(folder: Path | None) -> dict[str, str]:
     libpython = os.environ.get("LIBPYTHON_LOC") or find_libpython.find_libpython()
     if libpython is None:
         raise MissingTool("no shared libpython for cocotb; use a Python built with --enable-shared")
+    # Found at run time, not linked by path: the cache may outlive the virtual environment.
+    libraries = [str(config.libs_dir), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     paths = [*([str(folder)] if folder else []), str(Path(__file__).resolve().parents[2]), *filter(None, sys.path)]
     return {
         "GPI_USERS": f"{libpython};{config.pygpi_entry_point()}",
         "PYGPI_PYTHON_BIN": sys.executable,
+        "LD_LIBRARY_PATH": os.pathsep.join(libraries),
         "PYTHONPATH": os.pathsep.join(paths),
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_ANSI_OUTPUT": "0",
