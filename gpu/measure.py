@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from compare.record import Boundary, Measurement, Record, Scalar, Stage
 from gpu import IMPLEMENTATIONS
 from gpu.runtime import loop, nvml
 from gpu.runtime.device import Device, DeviceError, open_device
-from gpu.runtime.stats import percentile
+from gpu.runtime.results import band, from_timing
 from gpu.track.bench import Bench
 from gpu.track.kernels import SOURCES, Kernel, Network, supported
 from workloads.api import UnknownNameError
@@ -102,7 +102,9 @@ def measure(
 
 def _workload(name: str) -> Any:
     folder = Path(__file__).resolve().parents[1] / "workloads"
-    valid = sorted(p.parent.name for p in folder.glob("*/__init__.py") if (Path(__file__).parent / p.parent.name).is_dir())
+    valid = sorted(
+        p.parent.name for p in folder.glob("*/__init__.py") if (Path(__file__).parent / p.parent.name).is_dir()
+    )
     if name not in valid:
         raise UnknownNameError("workload", name, valid)
     return importlib.import_module(f"workloads.{name}").WORKLOAD
@@ -178,7 +180,7 @@ class _Session:
             runner, files, tools, tier = self._kernel(point, x, conditions)
         try:
             timing = loop.measure(runner, self.budget)
-            measurements = _measurements(timing)
+            measurements = from_timing(timing)
             conditions["warmup_launches"] = timing.warmup
             conditions["launches_per_round"] = timing.per_round
             if energy:
@@ -208,16 +210,18 @@ class _Session:
     def _kernel(self, point: Point, x: NDArray[np.float32], conditions: dict[str, Scalar]) -> tuple[Any, ...]:
         key = (point.arithmetic, point.batch)
         if key not in self._tuned:
-            self._tuned[key], _ = self.bench.tune(point.arithmetic, x)
+            first = next(self.bench.kernels(point.arithmetic))
+            sets = self._sets(first.item_bytes, point.batch)
+            self._tuned[key], _ = self.bench.tune(point.arithmetic, x, min(sets, 16))
         kernel = self._tuned[key]
-        item = kernel.n_in * np.dtype(kernel.in_type).itemsize + kernel.n_out * np.dtype(kernel.out_type).itemsize
+        item, per = kernel.item_bytes, kernel.choice.per
         sets = self._sets(item, point.batch)
         self._common(conditions, sets, item, point.batch)
         conditions |= {
             "kernel": kernel.choice.variant,
             "kernel_detail": kernel.detail,
             "local_size": kernel.choice.local,
-            "hits_per_item": kernel.choice.per * (16 if kernel.choice.variant == "mma" else 1),
+            **({"hits_per_item": per} if kernel.choice.variant == "portable" else {"hits_per_warp": 16 * per}),
             "groups": kernel.groups(point.batch, self.device.info),
             "tuned": "fastest median device time at this batch",
             "io": f"{np.dtype(kernel.in_type).name} x {kernel.n_in} in, {np.dtype(kernel.out_type).name} x "
@@ -247,6 +251,7 @@ class _Session:
         if self.device.info.api == "null":
             conditions["checked_hits"] = 0
             return
+        # The rates and percentiles above come from exactly these buffers.
         each = max(CHECKED_HITS // runner.sets, 64)
         pick = np.unique(np.linspace(0, point.batch - 1, min(each, point.batch)).astype(np.int64))
         checked, worst = 0, 0.0
@@ -296,10 +301,16 @@ class _Session:
         assert self._idle is not None
         board = Boundary.BOARD
         return [
-            _band("energy", "J/item", [w.joules / (w.work * runner.batch) for w in windows], "mean", board, "windows"),
-            _band("power", "W", [w.joules / w.seconds for w in windows], "mean", board, "windows"),
-            _band("throughput", "items/s", [w.work * runner.batch / w.seconds for w in windows], "mean", Boundary.HOST,
-                  "windows"),
+            band("energy", "J/item", [w.joules / (w.work * runner.batch) for w in windows], "mean", board, "windows"),
+            band("power", "W", [w.joules / w.seconds for w in windows], "mean", board, "windows"),
+            band(
+                "throughput",
+                "items/s",
+                [w.work * runner.batch / w.seconds for w in windows],
+                "mean",
+                Boundary.HOST,
+                "windows",
+            ),
             Measurement("idle_power", self._idle, "W", "mean", 1, Stage.MEASURED, board),
         ]
 
@@ -317,38 +328,11 @@ def _parameter_files(workload: str, case: str) -> list[str]:
     return [own] if _exists(own) else [f"workloads/{workload}/parameters.py"]
 
 
-def _band(
-    quantity: str, unit: str, values: Sequence[float], statistic: str, boundary: Boundary, spread: str
-) -> Measurement:
-    value = float(np.median(values)) if statistic == "median" else float(np.mean(values))
-    low, high = float(min(values)), float(max(values))
-    value = min(max(value, low), high)
-    return Measurement(
-        quantity, value, unit, statistic, len(values), Stage.MEASURED, boundary, low, high, spread, tuple(values)
-    )
-
-
-def _measurements(timing: loop.Timing) -> list[Measurement]:
-    """Percentiles, rates and floors; a percentile that its samples cannot bound is left out."""
-    found = [
-        _band("throughput", "items/s", timing.rates, "median", Boundary.KERNEL, "min-max"),
-        _band("throughput", "items/s", timing.host_rates, "median", Boundary.HOST, "min-max"),
-    ]
-    series = [
-        ("latency", Boundary.HOST, timing.host),
-        ("latency", Boundary.KERNEL, timing.kernel),
-        ("latency", Boundary.DEVICE, timing.transfer),
-        ("launch_floor", Boundary.HOST, timing.host_floor),
-        ("launch_floor", Boundary.KERNEL, timing.kernel_floor),
-    ]
-    for quantity, boundary, times in series:
-        for p in (50, 99):
-            q = percentile(times, p)
-            if q is not None:
-                found.append(
-                    Measurement(quantity, q.value, "ns", f"p{p}", q.samples, Stage.MEASURED, boundary, q.low, q.high, "ci99")
-                )
-    return found
+def _revised(record: Record, revision: str) -> Record:
+    """Name the revision where git cannot; the hash of the sources stays what it is."""
+    if not revision or record.provenance.revision != "unknown":
+        return record
+    return replace(record, provenance=replace(record.provenance, revision=revision))
 
 
 def write(folder: Path, stem: str, records: Iterator[Record]) -> Path:
@@ -384,12 +368,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--launches", type=int, default=loop.Budget.launches, help="launches at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--revision", default="", help="git revision of a folder copied without git")
     options = parser.parse_args(arguments)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Where the files go does not renew a record.
-    if "--out" in words:
-        at = words.index("--out")
-        del words[at : at + 2]
+    # Where the files go and what the copy was called does not renew a record.
+    for flag in ("--out", "--revision"):
+        if flag in words:
+            at = words.index(flag)
+            del words[at : at + 2]
     records = measure(
         options.workload,
         options.case,
@@ -406,7 +392,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         stem = f"{options.workload}-{options.device.replace(':', '-')}-{options.case}"
-        print(write(options.out, stem, records))
+        print(write(options.out, stem, (_revised(record, options.revision) for record in records)))
     except (UnknownNameError, DeviceError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

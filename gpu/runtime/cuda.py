@@ -169,7 +169,8 @@ class Cuda:
             launches[i % len(launches)]()
         stop.record(self._stream)
         self.finish()
-        return round(cuda.get_elapsed_time(start, stop) * 1e6)
+        nanoseconds: int = round(cuda.get_elapsed_time(start, stop) * 1e6)
+        return nanoseconds
 
     def close(self) -> None:
         """Wait for the stream; memory is freed with the objects."""

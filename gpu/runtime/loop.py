@@ -28,27 +28,44 @@ class Runner(Protocol):
     batch: int
     sets: int
 
-    def launch(self, index: int) -> Any: ...
+    def launch(self, index: int) -> Any:
+        """Enqueue on buffer set `index`."""
+        ...
 
-    def empty(self) -> Any: ...
+    def empty(self) -> Any:
+        """Enqueue a kernel that does nothing."""
+        ...
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        """Wait until all that was launched is complete."""
+        ...
 
-    def round_trip(self, index: int) -> None: ...
+    def round_trip(self, index: int) -> None:
+        """Copy in, run, copy out; complete when it returns."""
+        ...
 
-    def kernel_times(self, count: int) -> Times: ...
+    def kernel_times(self, count: int) -> Times:
+        """Device times of `count` launches, ns."""
+        ...
 
-    def empty_times(self, count: int) -> Times: ...
+    def empty_times(self, count: int) -> Times:
+        """Device times of `count` empty launches, ns."""
+        ...
 
-    def stream_time(self, count: int) -> int: ...
+    def stream_time(self, count: int) -> int:
+        """Device time of `count` back-to-back launches, ns."""
+        ...
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to measure: at most `launches` launches or `seconds` for each boundary, `rounds` repeats of a rate."""
+    """How long to measure: `seconds` of device times, four times as long of host times, half as long of transfers.
+
+    At most `launches` launches each (a tenth with transfers), and `rounds` repeats of a rate.
+    """
 
     launches: int = 100_000
-    seconds: float = 1.5
+    seconds: float = 0.5
     rounds: int = 9
     round_seconds: float = 0.05
     warmup: int = 50
@@ -85,9 +102,7 @@ def measure(runner: Runner, budget: Budget, clock: Callable[[], int] = time.perf
             runner.launch(i % runner.sets)
         runner.finish()
         host_rates.append(_rate(runner.batch * per_round, clock() - begin))
-    return Timing(
-        host, kernel, transfer, host_floor, kernel_floor, tuple(rates), tuple(host_rates), warmup, per_round
-    )
+    return Timing(host, kernel, transfer, host_floor, kernel_floor, tuple(rates), tuple(host_rates), warmup, per_round)
 
 
 def warm_up(runner: Runner, budget: Budget, clock: Callable[[], int] = time.perf_counter_ns) -> int:
@@ -123,7 +138,7 @@ def _host_times(runner: Runner, budget: Budget, clock: Callable[[], int]) -> tup
     real: list[int] = []
     floor: list[int] = []
     launch, empty, finish, sets = runner.launch, runner.empty, runner.finish, runner.sets
-    begin, limit, index = clock(), budget.seconds * 2e9, 0
+    begin, limit, index = clock(), budget.seconds * 4e9, 0
     while len(real) < budget.launches and (clock() - begin < limit or not real):
         for _ in range(100):
             start = clock()
@@ -150,9 +165,7 @@ def _kernel_times(runner: Runner, budget: Budget, clock: Callable[[], int]) -> t
     return np.concatenate(real), np.concatenate(floor)
 
 
-def _repeat(
-    act: Callable[[int], None], sets: int, count: int, seconds: float, clock: Callable[[], int]
-) -> Times:
+def _repeat(act: Callable[[int], None], sets: int, count: int, seconds: float, clock: Callable[[], int]) -> Times:
     times: list[int] = []
     for i in range(3):  # the first copies pin pages
         act(i % sets)

@@ -43,12 +43,7 @@ class Nvml:
     """Counter, power and temperature of GPU `index`. Errors: EnergyError where NVML or the counter is missing."""
 
     def __init__(self, index: int, library: Any = None) -> None:
-        if library is None:
-            try:
-                import pynvml as library
-            except ImportError:
-                raise EnergyError("NVML needs the package nvidia-ml-py (pip install nvidia-ml-py)") from None
-        self._nvml = library
+        self._nvml = library = library if library is not None else _library()
         try:
             library.nvmlInit()
             self._handle = library.nvmlDeviceGetHandleByIndex(index)
@@ -131,6 +126,14 @@ def idle_power(
 
     window = measure_window(meter, rest, seconds=seconds, clock=clock)
     return window.joules / window.seconds
+
+
+def _library() -> Any:
+    try:
+        import pynvml
+    except ImportError:
+        raise EnergyError("NVML needs the package nvidia-ml-py (pip install nvidia-ml-py)") from None
+    return pynvml
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,1 @@
+"""The fused kernels of `track`, one file per device API, and the outside baseline."""

@@ -24,7 +24,6 @@ ARITHMETICS = ("fp32", "fp16", "fixed")
 SOURCES = (
     "gpu/track/kernels.py",
     "gpu/track/lower.py",
-    "gpu/runtime/device.py",
     "gpu/runtime/loop.py",
     "gpu/runtime/stats.py",
     "workloads/track/network.py",
@@ -60,6 +59,11 @@ class Kernel:
     files: tuple[str, ...]
     shared: int = 0
     detail: str = ""
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one hit in and out."""
+        return self.n_in * np.dtype(self.in_type).itemsize + self.n_out * np.dtype(self.out_type).itemsize
 
     def groups(self, n: int, info: Info) -> int:
         """Work-groups for `n` hits: enough for all, or a persistent grid of a fixed number a compute unit."""
@@ -117,6 +121,7 @@ def choices(network: Network, arithmetic: str, info: Info) -> Iterator[Choice]:
     if arithmetic == "fixed" and network.lowered is None:
         return
     large = max(network.floats.widths) > 128
+    fast = False
     if info.tensor and arithmetic in ("fp16", "fixed"):
         try:
             if large and arithmetic == "fp16":
@@ -124,23 +129,27 @@ def choices(network: Network, arithmetic: str, info: Info) -> Iterator[Choice]:
                     yield Choice("wide", 32 * warps, per)
             else:
                 _fragments(network, arithmetic)
+                fast = True
                 # A lane holds about 100 registers of parameters: 8 to 12 warps fit a multiprocessor.
                 for per in (4, 3, 2, 1):
                     for local, groups in ((128, 2), (64, 4), (256, 1), (128, 3), (64, 6), (128, 4), (64, 8)):
                         yield Choice("mma", local, per, groups)
         except Unsupported:
             pass
-    if arithmetic == "fp16" or info.api == "cuda":
+    if arithmetic == "fp16" or info.api == "cuda" or (fast and arithmetic == "fixed"):
         return  # a device without fp16 arithmetic would only imitate it; the portable kernel is OpenCL C
-    if large:
+    if arithmetic == "fixed" and network.lowered is not None and network.lowered.bound >= 2**24:
+        # Integer arithmetic: PoCL 3.0 miscompiles vectors of integers, so one hit a work-item.
+        yield Choice("portable", 64, 1)
+    elif large:
         yield Choice("portable", 1 if info.warp == 1 else 32, 8 if info.warp == 1 else 1)
     elif info.warp == 1:
         for per in (8, 4):
             yield Choice("portable", 16, per)
             yield Choice("portable", 64, per)
     else:
-        for local in (128, 256, 64):
-            for per in (1, 2, 4):
+        for local in (256, 128):
+            for per in (1, 2):
                 yield Choice("portable", local, per)
 
 
@@ -177,6 +186,7 @@ def _mma(network: Network, arithmetic: str, choice: Choice) -> Kernel:
         "LAST": parts.last,
         "LAST_WRAP": int(parts.last_wrap),
         "LAST_RELU": int(parts.last_relu),
+        "LAST_UP": int(parts.last_up),
         "SMALL_INPUT": int(parts.small_input),
     }
     io = np.int16 if arithmetic == "fixed" else np.float16
@@ -224,14 +234,17 @@ def _portable(network: Network, arithmetic: str, choice: Choice, info: Info) -> 
         assert low is not None
         kind = "float" if low.bound < 2**24 else "int" if low.bound < 2**31 else "long"
         in_peak, out_peak = int(low.input_peak.max()), low.output_peak
-        types = {np.int16: "short", np.int32: "int", np.int64: "long"}
+        types: dict[Any, str] = {np.int16: "short", np.int32: "int", np.int64: "long"}
         in_type, out_type = (next(t for t in types if p <= np.iinfo(t).max) for p in (in_peak, out_peak))
     elif arithmetic == "fp32":
         kind, types, in_type, out_type = "float", {np.float32: "float"}, np.float32, np.float32
     else:
         raise Unsupported(f"portable: {arithmetic}; it does fp32 and fixed")
     arrays: list[NDArray[Any]] = []
-    calls, functions, offsets = [], [], []
+    calls, functions = [], []
+    weight: NDArray[Any]
+    bias: NDArray[Any]
+    q: NDArray[Any]
     for index, n_out in enumerate(padded[1:]):
         if arithmetic == "fixed":
             assert low is not None
@@ -252,7 +265,6 @@ def _portable(network: Network, arithmetic: str, choice: Choice, info: Info) -> 
         q = np.pad(q, pads) + np.pad(np.zeros_like(q), pads, constant_values=1) * (finish == "WRAP") * [0, 0, 1, 1]
         group = [weight.ravel(), np.pad(bias, (0, n_out - len(bias))), q.ravel()]
         at = [sum(a.size for a in arrays) + sum(g.size for g in group[:k]) for k in range(3)]
-        offsets.append(at)
         arrays += group
         functions.append(f"DENSE(dense{index}, {n_in}, {n_out}, {finish}, {int(relu)})")
         x, y = ("a", "b") if index % 2 == 0 else ("b", "a")

@@ -39,7 +39,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Lowered:
-    """The steps without the neurons that never matter, the largest |input| on the common input grid, and the left shift of each output to the output grid."""
+    """The steps without the neurons that never matter, and what surrounds them.
+
+    `input_peak` and `input_bits` (n_in,) bound the inputs on their common grid; `up` (n_out,) is the left shift of each
+    output to the output grid.
+    """
 
     steps: tuple[Step, ...]
     input_peak: Ints
@@ -142,8 +146,12 @@ def _check(values: Ints, shift: int) -> None:
         raise ValueError(f"a value of the network needs more than 62 bits (shift {shift})")
 
 
-def probable_error(network: Sequence[tuple[NDArray[np.floating], NDArray[np.floating], str]], inputs: NDArray[np.floating],
-                   unit: float, storage: float) -> float:
+def probable_error(
+    network: Sequence[tuple[NDArray[np.floating], NDArray[np.floating], str]],
+    inputs: NDArray[np.floating],
+    unit: float,
+    storage: float,
+) -> float:
     """Return six standard deviations of the rounding error at the outputs, absolute, for these inputs (m, n_in).
 
     Roundings count as independent and uniform: the products and sums with unit roundoff `unit`, weights and stored

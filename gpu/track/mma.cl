@@ -86,13 +86,6 @@ INLINE uint pair_wrap(float x, float y, uint range) {
     return h;
 }
 
-INLINE uint read_two(GLOBAL const ushort *restrict in, int row, int column, int n) {
-    uint low = 0, high = 0;
-    if (row < n && column < N_IN) low = in[row * N_IN + column];
-    if (row < n && column + 1 < N_IN) high = in[row * N_IN + column + 1];
-    return low | (high << 16);
-}
-
 // Two int16 inputs to two halves of x * 2^-24, or two halves as they are.
 INLINE uint decode(uint two) {
 #if FIXED && SMALL_INPUT
@@ -128,7 +121,7 @@ INLINE uint finish(float c, uint low, uint high, uint up) {
 #else
     const int i = min(max(q, (int)low), (int)high);
 #endif
-    return ((uint)i << up) & 0xFFFFu;
+    return (LAST_UP ? (uint)i << up : (uint)i) & 0xFFFFu;
 }
 #endif
 
@@ -149,40 +142,67 @@ INLINE uint finish(float c, uint low, uint high, uint up) {
         UNROLLED for (int k = 1; k < KTS; ++k)                                                                         \
             mma16(c[u][j], a[u][k], w[WOFF + 2 * (k * NTS + j)], w[WOFF + 2 * (k * NTS + j) + 1], c[u][j]);            \
     }
-// Sums to the operands of the next layer: QOFF first range register.
-#define PACK(NTS, PAIR, QOFF)                                                                                          \
-    UNROLLED for (int j = 0; j < NTS; ++j) UNROLLED for (int u = 0; u < TILES; ++u) {                                  \
-        a[u][j / 2][2 * (j % 2)] = PAIR(c[u][j][0], c[u][j][1], w[QOFF + j]);                                          \
-        a[u][j / 2][2 * (j % 2) + 1] = PAIR(c[u][j][2], c[u][j][3], w[QOFF + j]);                                      \
+// Sums of n8 tile J to operands of the next layer: Q its range register. An odd number of tiles leaves half a k16 step.
+#define PACK(J, PAIR, Q)                                                                                               \
+    UNROLLED for (int u = 0; u < TILES; ++u) {                                                                         \
+        a[u][J / 2][2 * (J % 2)] = PAIR(c[u][J][0], c[u][J][1], w[Q]);                                                 \
+        a[u][J / 2][2 * (J % 2) + 1] = PAIR(c[u][J][2], c[u][J][3], w[Q]);                                             \
+    }
+#define PAD(J) UNROLLED for (int u = 0; u < TILES; ++u) a[u][J / 2][2] = a[u][J / 2][3] = 0;
+
+// The word of each row of tile AT that this lane feeds to the first layer; past the end it is 0.
+#define FETCH(INTO, AT)                                                                                                \
+    if ((AT + 1) * 16 * TILES <= n) {                                                                                  \
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u)                                                                   \
+            INTO[u / 2][u % 2] = source[(AT * 2 * TILES + u) * (4 * N_IN)] & mask;                                     \
+    } else {                                                                                                           \
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u)                                                                   \
+            INTO[u / 2][u % 2] = (AT * 2 * TILES + u) * 8 + row < n                                                    \
+                                     ? source[(AT * 2 * TILES + u) * (4 * N_IN)] & mask : 0;                           \
     }
 
-KERNEL void mlp(GLOBAL const ushort *restrict in, GLOBAL uint *restrict out, GLOBAL const uint4 *restrict weights,
+KERNEL void mlp(GLOBAL const uint *restrict in, GLOBAL uint *restrict out, GLOBAL const uint4 *restrict weights,
                 const int n) {
-    const int lane = THREAD & 31, row = lane >> 2, column = 2 * (lane & 3);
+    const int lane = THREAD & 31, row = lane >> 2, t = lane & 3, column = 2 * t;
     const int tiles = (n + 16 * TILES - 1) / (16 * TILES), step = GROUPS * (LOCAL / 32);
     int tile = GROUP * (LOCAL / 32) + (THREAD >> 5);
     if (tile >= tiles) return;
+    // Which word of its row a lane reads, and what of it counts. With an odd number of inputs the words of even and odd
+    // rows cut differently, so odd rows use the slots of lanes 2 and 3, where the host has put the weights once more.
+#if N_IN % 2
+    const int odd = row & 1, slot = odd ? t - 2 : t, words = (N_IN + 1) / 2;
+    const int used = odd ? (t >= 2 && slot < words) : t < words;
+    uint mask = used ? 0xFFFFFFFFu : 0;
+    if (used && !odd && slot == words - 1) mask = 0x0000FFFFu;
+    if (used && odd && slot == 0) mask = 0xFFFF0000u;
+    const int at = used ? (row * N_IN - odd) / 2 + slot : 0;
+#else
+    const uint mask = column < N_IN ? 0xFFFFFFFFu : 0;
+    const int at = mask ? row * (N_IN / 2) + t : 0;
+#endif
+    GLOBAL const uint *restrict const source = in + at;
     uint w[REGS];
+    // Inputs are asked for two tiles ahead.
+    uint next[TILES][2], later[TILES][2];
+    FETCH(next, tile)
+    FETCH(later, (tile + step))
     UNROLLED for (int i = 0; i < REGS / 4; ++i) {
         const uint4 v = weights[i * 32 + lane];
         w[4 * i] = v.x, w[4 * i + 1] = v.y, w[4 * i + 2] = v.z, w[4 * i + 3] = v.w;
     }
-    uint next[TILES][2];
-    UNROLLED for (int u = 0; u < 2 * TILES; ++u)
-        next[u / 2][u % 2] = read_two(in, (tile * 2 * TILES + u) * 8 + row, column, n);
     for (; tile < tiles; tile += step) {
         uint x[TILES][2], a[TILES][KT][4];
         float c[TILES][NT][4];
-        UNROLLED for (int u = 0; u < 2 * TILES; ++u) x[u / 2][u % 2] = decode(next[u / 2][u % 2]);
-        // The next tile's inputs are on their way while this one is computed.
-        if (tile + step < tiles) {
-            UNROLLED for (int u = 0; u < 2 * TILES; ++u)
-                next[u / 2][u % 2] = read_two(in, ((tile + step) * 2 * TILES + u) * 8 + row, column, n);
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u) {
+            x[u / 2][u % 2] = decode(next[u / 2][u % 2]);
+            next[u / 2][u % 2] = later[u / 2][u % 2];
         }
+        FETCH(later, (tile + 2 * step))
         //@LAYERS@
+        const int whole = (tile + 1) * 16 * TILES <= n;
         UNROLLED for (int u = 0; u < 2 * TILES; ++u) {
             const int hit = (tile * 2 * TILES + u) * 8 + row;
-            if (hit < n && column < N_OUT) {
+            if (column < N_OUT && (whole || hit < n)) {
                 const float p = c[u / 2][0][2 * (u % 2)], q = c[u / 2][0][2 * (u % 2) + 1];
 #if FIXED
                 const uint two = finish(p, w[LAST], w[LAST + 1], w[LAST + 2]) |
@@ -190,10 +210,10 @@ KERNEL void mlp(GLOBAL const ushort *restrict in, GLOBAL uint *restrict out, GLO
 #else
                 const uint two = pair_linear(p, q, 0);
 #endif
-                out[(hit * N_OUT + column) / 2] = two;
+                out[hit * (N_OUT / 2) + t] = two;
             }
         }
     }
 }
 
-KERNEL void nothing(GLOBAL const ushort *in) {}
+KERNEL void nothing(GLOBAL const uint *in) {}

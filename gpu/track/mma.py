@@ -5,12 +5,12 @@ The fragment layouts are those of `mma.m16n8k16` and `mma.m16n8k8` in the PTX IS
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu.track.lower import Lowered
+from gpu.track.lower import Lowered, Step
 from workloads.track.network import FloatNetwork
 
 #: Every value of the fixed-point kernel is an integer in this unit, the smallest half-precision number.
@@ -25,7 +25,7 @@ class Unsupported(ValueError):
 
 @dataclass(frozen=True)
 class Fragments:
-    """`words` (registers, 32) uint32 for each lane, a multiple of 4 registers, and the generated calls of the layers."""
+    """`words` (registers, 32) uint32 for each lane, registers a multiple of 4, and the generated calls of layers."""
 
     words: NDArray[np.uint32]
     layers: str
@@ -34,6 +34,7 @@ class Fragments:
     last: int
     last_wrap: bool
     last_relu: bool
+    last_up: bool
     small_input: bool
 
 
@@ -41,7 +42,7 @@ class Fragments:
 class _Layer:
     weight: NDArray[np.float64]  # (n_in, n_out) as the tensor cores see it
     bias: NDArray[np.float64]
-    pair: str  # which conversion to the next operand
+    pairs: list[str]  # which conversion to the next operand, one an n8 tile
     ranges: NDArray[np.uint32]  # (n_out,) its range, one half an output
 
 
@@ -51,10 +52,10 @@ def float_fragments(network: FloatNetwork) -> Fragments:
     for layer in network.layers:
         if layer.activation not in ("relu", "linear"):
             raise Unsupported(f"mma: activation {layer.activation!r}; it does relu and linear")
-        zero = np.zeros(layer.weight.shape[1], np.uint32)
-        layers.append(
-            _Layer(layer.weight.astype(np.float64), layer.bias.astype(np.float64), f"pair_{layer.activation}", zero)
-        )
+        n_out = layer.weight.shape[1]
+        pairs = [f"pair_{layer.activation}"] * -(-n_out // 8)
+        weight, bias = layer.weight.astype(np.float64), layer.bias.astype(np.float64)
+        layers.append(_Layer(weight, bias, pairs, np.zeros(n_out, np.uint32)))
     if network.layers[-1].activation != "linear":
         raise Unsupported("mma: the last layer must be linear")
     return _fragments(layers, None)
@@ -80,29 +81,39 @@ def fixed_fragments(network: Lowered) -> Fragments:
             if not np.array_equal(weight.astype(np.float16).astype(np.float64), weight):
                 raise Unsupported(f"mma: a weight of layer {index} is no half-precision number")
         # The half q x 2^-24 has the bits of the integer q, so a range is its own operand.
-        reach = int(step.top.max())
-        pair = "pair_wrap" if step.wrap else "pair_saturate"
-        if (step.top <= step.high).all():
-            pair = "pair_floor"
-        elif step.wrap and reach < 2048:
-            pair = "pair_mask"
-        layers.append(_Layer(weight, step.bias * scale * UNIT, pair, step.high.astype(np.uint32)))
+        pairs = [_pair(step, slice(j, j + 8)) for j in range(0, len(step.bias), 8)]
+        layers.append(_Layer(weight, step.bias * scale * UNIT, pairs, step.high.astype(np.uint32)))
     final = network.steps[-1]
     if int((final.bound >> final.shift).max()) >= 2**22:
         raise Unsupported("mma: an output may reach 2^22 before its range")
     return _fragments(layers, network)
 
 
+def _pair(step: Step, part: slice) -> str:
+    """The cheapest conversion that is exact for these outputs."""
+    top, high = step.top[part], step.high[part]
+    if (top <= high).all():
+        return "pair_floor"
+    if not step.wrap:
+        return "pair_saturate"
+    return "pair_mask" if int(top.max()) < 2048 else "pair_wrap"
+
+
 def _fragments(layers: list[_Layer], fixed: Lowered | None) -> Fragments:
     rows: list[NDArray[np.uint32]] = []
     calls: list[str] = []
     n_in, n_out = layers[0].weight.shape[0], layers[-1].weight.shape[1]
-    if n_in > 8 or n_out > 8 or n_out % 2 or len(layers) < 2:
-        raise Unsupported(f"mma: {n_in} inputs and {n_out} outputs; it does up to 8, outputs even, two layers or more")
+    if n_in not in (1, 2, 3, 4, 6, 8) or n_out not in (2, 4, 6, 8) or len(layers) < 2:
+        raise Unsupported(f"mma: {n_in} inputs and {n_out} outputs; it does up to 8, even but for 1 and 3 inputs")
+    if n_in % 2:
+        # An odd row begins in the middle of a word: its inputs come half a word later, in the slots of lanes 2 and 3.
+        twice = np.zeros((8, layers[0].weight.shape[1]))
+        twice[:n_in], twice[5 : 5 + n_in] = layers[0].weight, layers[0].weight
+        layers[0] = replace(layers[0], weight=twice)
     kt = nt = 1
     for index, layer in enumerate(layers):
         first, final = index == 0, index + 1 == len(layers)
-        weight = _pad(layer.weight, 8 if first else 16, 8 if final else 16)
+        weight = _pad(layer.weight, 8 if first else 16, 8)
         k, n = weight.shape
         half = weight.astype(np.float16).view(np.uint16).astype(np.uint32)
         w_at = len(rows)
@@ -119,15 +130,17 @@ def _fragments(layers: list[_Layer], fixed: Lowered | None) -> Fragments:
         calls.append(f"FIRST({n // 8}, {w_at}, {b_at})" if first else f"DENSE({k // 16}, {n // 8}, {w_at}, {b_at})")
         if not final:
             q_at = len(rows)
-            # A float kernel reads no ranges: point it at any register.
-            if fixed is None:
-                q_at = 0
-            else:
+            if fixed is not None:
                 ranges = np.zeros(n, np.uint32)
                 ranges[: len(layer.ranges)] = layer.ranges
-                rows += [ranges[8 * j + 2 * _T] | (ranges[8 * j + 2 * _T + 1] << 16) for j in range(n // 8)]
-            calls.append(f"PACK({n // 8}, {layer.pair}, {q_at})")
-            nt, kt = max(nt, n // 8), max(kt, n // 16)
+                rows += [_two(ranges, 8 * j + 2 * _T) for j in range(n // 8)]
+            # A float kernel reads no ranges: register 0 stands in.
+            calls += [
+                f"PACK({j}, {pair}, {q_at + j if fixed is not None else 0})" for j, pair in enumerate(layer.pairs)
+            ]
+            if n // 8 % 2:
+                calls.append(f"PAD({n // 8 - 1})")
+            nt, kt = max(nt, n // 8), max(kt, -(-n // 16))
     last_at = len(rows)
     if fixed is not None:
         step = fixed.steps[-1]
@@ -145,6 +158,7 @@ def _fragments(layers: list[_Layer], fixed: Lowered | None) -> Fragments:
         last_at,
         bool(last and last.wrap),
         bool(last and last.relu),
+        fixed is not None and bool(fixed.up.any()),
         fixed is not None and int(fixed.input_peak.max()) <= 2048,
     )
 
@@ -155,8 +169,11 @@ def by_quarter(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def _pairs(half: NDArray[np.uint32], row: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.uint32]:
-    packed: NDArray[np.uint32] = half[row, column] | (half[row + 1, column] << 16)
-    return packed
+    return (half[row, column] | (half[row + 1, column] << 16)).astype(np.uint32)
+
+
+def _two(values: NDArray[np.uint32], at: NDArray[np.int64]) -> NDArray[np.uint32]:
+    return (values[at] | (values[at + 1] << 16)).astype(np.uint32)
 
 
 def _pad(matrix: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:

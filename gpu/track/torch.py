@@ -75,9 +75,7 @@ def network_function(network: FloatNetwork, dtype: Any, device: str) -> Callable
 class TorchRunner:
     """A batch of hits through PyTorch on CUDA, in several buffer sets; `mode` is eager, graph or compile."""
 
-    def __init__(
-        self, network: Network, arithmetic: str, inputs: NDArray[np.float32], sets: int, mode: str
-    ) -> None:
+    def __init__(self, network: Network, arithmetic: str, inputs: NDArray[np.float32], sets: int, mode: str) -> None:
         self.torch = torch = torch_module()
         dtype = {"fp32": torch.float32, "fp16": torch.float16}[arithmetic]
         self.batch, self.sets = len(inputs), sets
@@ -157,7 +155,8 @@ class TorchRunner:
             self.launch(i % self.sets)
         stop.record(self._stream)
         self.finish()
-        return round(start.elapsed_time(stop) * 1e6)
+        nanoseconds: int = round(start.elapsed_time(stop) * 1e6)
+        return nanoseconds
 
     def close(self) -> None:
         """Leave inference mode and free the buffers."""

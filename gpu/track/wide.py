@@ -73,4 +73,3 @@ def source(network: FloatNetwork, warps: int, tiles: int) -> tuple[str, NDArray[
     text = "".join(f"#define {key} {value}\n" for key, value in defines.items())
     buffer = np.concatenate([words, *(b.view(np.uint32) for b in biases)]).astype(np.uint32)
     return text + Path(__file__).with_name("wide.cl").read_text(), buffer
-

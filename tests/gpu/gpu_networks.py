@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,8 @@ class Parameters:
 def fixed_network(widths: tuple[int, ...], seed: int, overflow: str = "SAT", mixed: bool = True) -> FixedNetwork:
     """A fixed-point network whose activations have 4 to 8 bits, an own format for each element where `mixed`."""
     rng = np.random.default_rng(seed)
-    fraction = 11
     layers = []
-    for index, (n_in, n_out) in enumerate(zip(widths, widths[1:], strict=False)):
+    for index, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
         last = index + 2 == len(widths)
         weight_fraction = int(rng.integers(3, 6))
         weight = rng.integers(-24, 25, (n_in, n_out)) * (rng.random((n_in, n_out)) < 0.7)
@@ -42,7 +42,6 @@ def fixed_network(widths: tuple[int, ...], seed: int, overflow: str = "SAT", mix
         else:
             output = uniform_format(n_out, 0, 2, 5, overflow)
         layers.append(FixedLayer(weight, weight_fraction, bias, bias_fraction, not last, output))
-        fraction = output.grid
     return FixedNetwork(uniform_format(widths[0], 1, 0, 11, "SAT"), tuple(layers))
 
 
@@ -50,7 +49,7 @@ def float_network(widths: tuple[int, ...], seed: int, activation: str = "relu") 
     """A float network with He-scaled weights; the last layer is linear."""
     rng = np.random.default_rng(seed)
     layers = []
-    for index, (n_in, n_out) in enumerate(zip(widths, widths[1:], strict=False)):
+    for index, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
         gain = 2.0 if activation == "relu" else 1.0
         weight = rng.normal(0, np.sqrt(gain / n_in), (n_in, n_out)).astype(np.float32)
         kind = "linear" if index + 2 == len(widths) else activation
