@@ -1,7 +1,7 @@
 """Cut a da4ml netlist into pipeline stages by delay, for a given FPGA.
 
 da4ml schedules with unit delays, and with none for the addition of a constant and for a ReLU; on a real part a stage
-may then hold three carry chains. Here each operation gets a delay in nanoseconds and a stage holds what fits the budget.
+may then hold three carry chains. Here each operation gets a delay in nanoseconds, and a stage holds what fits.
 """
 
 from __future__ import annotations

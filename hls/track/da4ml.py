@@ -38,7 +38,7 @@ ARITHMETICS = ("fixed",)
 #: Longest logic between two registers: one carry chain and, where it follows at once, a ReLU.
 STAGE_NS = 4.5
 #: Clock of the board top. Place and route works towards it, and the PLL gives it.
-BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 160.0}
+BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 150.0}
 
 Progress = Callable[[str, int, int], None]
 
@@ -58,10 +58,10 @@ class Design:
 
 def sources_of(case: str) -> list[str]:
     """Repository-relative files that determine the RTL of a case and what simulation says of it."""
-    keras = parameters.keras_path_of(case).relative_to(repo_root()).as_posix()
+    trained = (parameters.keras_path_of(case), parameters.path_of(case))
     names = ("hls/track/da4ml.py", "hls/track/core.py", "hls/track/model.py", "hls/flow/schedule.py")
-    library = ("designs/lib/credit_stream.sv", "designs/lib/stream_fifo.sv", "workloads/track/network.py")
-    return [keras, *names, *library]
+    library = ("designs/lib/credit_stream.sv", "designs/lib/stream_fifo.sv")
+    return [*(p.relative_to(repo_root()).as_posix() for p in trained), *names, *library]
 
 
 def routed_sources_of(case: str, board: str) -> list[str]:
@@ -116,7 +116,8 @@ def _produce(case: str, folder: Path) -> None:
     text = "".join(path.read_text() for path in wanted)
     static = [p for p in (folder / "da4ml/src/static").glob("*.v") if re.search(rf"\b{p.stem}\b", text)]
     for path in [*wanted, *static]:
-        (rtl / path.name).write_text(path.read_text())
+        # Ours have no `timescale, and a design has it everywhere or nowhere.
+        (rtl / path.name).write_text(re.sub(r"^`timescale.*\n", "", path.read_text(), flags=re.MULTILINE))
     (rtl / f"{TOP}.sv").write_text(core(in_bits, latency, width, grid, formats))
     facts = {
         "in_bits": in_bits,

@@ -21,6 +21,8 @@ from workloads.track.quality import Embedding, edge_quality
 
 #: The format in which every implementation receives a hit: three signed 12-bit numbers with 11 fractional bits.
 INPUT_FORMAT = uniform_format(3, signed=1, integer=0, fraction=11)
+#: Events on which training chooses the radius.
+TUNE_SEED, TUNE_EVENTS = 10_000, 50
 #: Events with seeds from here on are for quality figures only; training and tuning use lower ones.
 TEST_SEED, TEST_EVENTS = 20_000, 50
 

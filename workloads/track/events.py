@@ -187,4 +187,4 @@ def features(event: Event) -> NDArray[np.float32]:
     centre = (Z_FIRST_MM + Z_LAST_MM) / 2
     half = (Z_LAST_MM - Z_FIRST_MM) / 2 + 2 * HALF_GAP_MM
     scaled = np.stack([np.hypot(x, y) / R_MAX_MM, np.arctan2(y, x) / np.pi, (z - centre) / half], 1)
-    return np.clip(scaled, -1.0, np.nextafter(1.0, 0.0)).astype(np.float32)
+    return np.clip(scaled.astype(np.float32), np.float32(-1), np.nextafter(np.float32(1), np.float32(0)))

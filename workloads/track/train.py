@@ -35,15 +35,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from compare.provenance import host
-from workloads.track import INPUT_FORMAT, parameters
+from workloads.track import INPUT_FORMAT, TUNE_EVENTS, TUNE_SEED, parameters
 from workloads.track.events import candidate_pairs, features, generate, is_true
 from workloads.track.export import fixed_network, float_network
 from workloads.track.quality import Quality, edge_quality, pair_distances, radius_for_efficiency
 
 SEED = 1
 TRAIN_EVENTS = 200
-#: Events on which the radius is chosen; apart from those of training and from those of the quality figures.
-TUNE_SEED, TUNE_EVENTS = 10_000, 50
 MARGIN = 1.0
 NEGATIVE_WEIGHT = 0.1
 #: At most this many false edges of one event enter a step.

@@ -1,0 +1,45 @@
+"""Every implementation of every workload against the oracle: none escapes the one equality test."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewarp import registry, verify
+
+HITS = 10_000
+
+
+def every_implementation() -> list[tuple[str, str, str]]:
+    found = []
+    for name in registry.workload_names():
+        for implementation in registry.implementations(name):
+            module = registry.implementation(implementation)
+            found += [(name, implementation, case) for case in module.CASES]
+    return found
+
+
+def test_every_workload_has_an_fpga_and_a_gpu() -> None:
+    for name in registry.workload_names():
+        technologies = {i.split("/")[0] for i in registry.implementations(name)}
+        assert "gpu" in technologies
+        assert technologies & {"hls", "designs"}
+
+
+@pytest.mark.parametrize(("workload", "implementation", "case"), every_implementation())
+def test_equal_to_the_oracle(workload: str, implementation: str, case: str) -> None:
+    module = registry.implementation(implementation)
+    reason = verify.unavailable(module)
+    if reason:
+        # Only hardware and an outside baseline may be missing; what the `dev` extra installs may not.
+        assert module.TIER == "outside baseline" or "GPU" in reason, reason
+        pytest.skip(reason)
+    # The wide network takes long in a numpy oracle and on a CPU; the others get the full number.
+    samples = HITS if registry.workload(workload).operations(case).macs < 100_000 else 300
+    seed = 6
+    print("seed", seed)
+    checks = list(module.verify(case, samples=samples, seed=seed, progress=None))
+    assert checks
+    for check in checks:
+        assert check.passed, check
+        assert check.samples >= samples
+        assert (check.tolerance is None) == (check.arithmetic == "fixed")
