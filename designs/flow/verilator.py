@@ -67,6 +67,7 @@ class BuildOptions:
     trace: str = ""
     visible_levels: int = 1
     defines: tuple[tuple[str, str], ...] = ()
+    includes: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -169,6 +170,19 @@ def simulate(
     return SimulationResult(tests, seed, arrays, log, wave, built - started, time.monotonic() - built)
 
 
+def simulate_netlist(
+    synthesis: yosys.Synthesis, test_module: Path | str, *, results: Path, **arguments: Any
+) -> SimulationResult:
+    """Simulate what synthesis made: the same tests as `simulate`, on the netlist with Yosys' models of the cells.
+
+    Parameters are in the netlist already; `arguments` are those of `simulate` otherwise, without `options`.
+    """
+    library = yosys.cell_library()
+    options = BuildOptions(includes=(str(library.parent),))
+    sources = [synthesis.verilog, library]
+    return simulate(synthesis.top, sources, test_module, results=results, options=options, **arguments)
+
+
 def build(
     top: str,
     sources: Sequence[Path],
@@ -187,6 +201,7 @@ def build(
         arguments += ["--public-depth", str(options.visible_levels), "--output-split", "20000", "-Wno-fatal"]
         arguments += {"": [], "vcd": ["--trace-vcd"], "saif": ["--trace-saif"]}[options.trace]
         arguments += [f"-D{name}={value}" for name, value in options.defines]
+        arguments += [f"-I{folder}" for folder in options.includes]
         arguments += [f"-G{name}={value}" for name, value in parameters.items()]
         # An elaboration-time $error must stop the build; other warnings are lint's business.
         arguments += ["-Werror-USERERROR", "-Werror-USERFATAL", *options.arguments]
@@ -201,7 +216,7 @@ def build(
         "options": asdict(options),
         **_key(),
     }
-    return cache.build(key_parts, sources, produce) / "simulator"
+    return cache.build(key_parts, [Path(__file__), *sources], produce) / "simulator"
 
 
 def lint(top: str, sources: Sequence[Path], *, parameters: Mapping[str, int | str] | None = None) -> None:
@@ -252,7 +267,7 @@ def _runtime() -> Path:
         _run_all([[*command, str(include / f"{name}.cpp"), "-o", f"{name}.o"] for name in names], folder)
         run_tool(["ar", "rcs", "libruntime.a", *(f"{name}.o" for name in names)], cwd=folder, log=folder / "ar.log")
 
-    return cache.build({"step": "runtime", **_key()}, [], produce)
+    return cache.build({"step": "runtime", **_key()}, [Path(__file__)], produce)
 
 
 def _header(trace: str) -> Path:
@@ -270,7 +285,7 @@ def _header(trace: str) -> Path:
             jobs.append([*command, "-O2", "-c", str(include / f"verilated_{trace}_c.cpp"), "-o", "trace.o"])
         _run_all(jobs, folder)
 
-    return cache.build({"step": "header", "trace": trace, **_key()}, [], produce)
+    return cache.build({"step": "header", "trace": trace, **_key()}, [Path(__file__)], produce)
 
 
 def _key() -> dict[str, str]:
@@ -333,10 +348,9 @@ def _outcomes(xml: Path) -> tuple[TestOutcome, ...]:
     outcomes = []
     for case in ElementTree.parse(xml).getroot().iter("testcase"):
         problem = next((child for child in case if child.tag in ("failure", "error")), None)
-        message = (
-            "" if problem is None else str(problem.get("message") or problem.get("error_msg") or problem.text or "")
-        )
-        simulated = float(case.get("sim_time_ns") or 0.0)
+        message = "" if problem is None else (problem.get("message") or problem.text or "failed without a message")
+        properties = {item.get("name"): item.get("value") for item in case.iter("property")}
+        simulated = float(properties.get("sim_time_duration") or 0.0)
         outcomes.append(TestOutcome(str(case.get("name")), problem is None, message, simulated))
     return tuple(outcomes)
 

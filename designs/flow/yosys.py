@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from designs.flow import cache
-from designs.flow.tools import FlowError, error_lines, run_tool, version
+from designs.flow.tools import FlowError, error_lines, package_folder, run_tool, version
 
 #: What each figure of `Synthesis.cells` counts, by ECP5 cell type and the weight of that cell.
 CELL_WEIGHTS: Mapping[str, Mapping[str, int]] = {
@@ -56,10 +56,14 @@ class SynthesisOptions:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """A netlist: `json` for nextpnr, `log`, and `cells` (luts, ffs, brams, dsps, carry, lutrams; see CELL_WEIGHTS)."""
+    """A netlist: `json` for nextpnr, `verilog` for simulation, and `cells`: luts, ffs, brams, dsps, carry, lutrams.
+
+    See CELL_WEIGHTS for what each counts. `verilator.simulate_netlist` runs the netlist's Verilog.
+    """
 
     top: str
     json: Path
+    verilog: Path
     log: Path
     cells: Mapping[str, int]
 
@@ -81,46 +85,40 @@ def synth_ecp5(
     options = options or SynthesisOptions()
     parameters = dict(parameters or {})
     defines = dict(defines or {})
-    key_parts = {
-        "step": "synth_ecp5",
-        "top": top,
-        "parameters": {name: str(value) for name, value in parameters.items()},
-        "commands": options.commands(top),
-        "defines": defines,
-        "pyosys": version("pyosys"),
-    }
+    commands = [
+        _hierarchy(top, parameters),  # unchecked: synth_ecp5 brings the vendor's primitives and checks
+        *options.commands(top),
+        "tee -q -o cells.json stat -json",
+        "write_json netlist.json",
+        "write_verilog -noattr -simple-lhs netlist.v",
+    ]
+    key_parts = {"step": "synth_ecp5", "commands": commands, "defines": defines, "pyosys": version("pyosys")}
 
     def produce(folder: Path) -> None:
         _link(data, folder)
-        script = [
-            *_read(sources, defines),
-            _hierarchy(top, parameters),  # unchecked: synth_ecp5 brings the vendor's primitives and checks
-            *options.commands(top),
-            "tee -q -o cells.json stat -json",
-            "write_json netlist.json",
-        ]
-        run_yosys(script, folder)
+        run_yosys([*_read(sources, defines), *commands], folder)
 
     folder = cache.build(key_parts, [*sources, *data], produce)
-    return Synthesis(top, folder / "netlist.json", folder / "yosys.log", _cells(folder / "cells.json"))
+    return Synthesis(
+        top, folder / "netlist.json", folder / "netlist.v", folder / "yosys.log", _cells(folder / "cells.json")
+    )
+
+
+def cell_library() -> Path:
+    """Yosys' simulation models of the ECP5 cells; their folder must be in the include path of who reads them."""
+    return package_folder("pyosys") / "share" / "lattice" / "cells_sim_ecp5.v"
 
 
 def lint(top: str, sources: Sequence[Path], *, parameters: Mapping[str, int | str] | None = None) -> None:
     """Read and elaborate our own sources with `read_verilog -sv`; FlowError on any error or warning."""
+    commands = [f"{_hierarchy(top, parameters or {})} -check", "proc", "check -nolatches -assert"]
 
     def produce(folder: Path) -> None:
-        script = [
-            *_read(sources, {}),
-            f"{_hierarchy(top, parameters or {})} -check",
-            "proc",
-            "check -nolatches -assert",
-        ]
-        log = run_yosys(script, folder)
+        log = run_yosys([*_read(sources, {}), *commands], folder)
         if "Warning" in log.read_text():
             raise FlowError(f"Yosys warns about {top}\n{error_lines(log, 'Warning')}")
 
-    parts = {"step": "yosys lint", "top": top, "parameters": str(parameters or {}), "pyosys": version("pyosys")}
-    cache.build(parts, sources, produce)
+    cache.build({"step": "yosys lint", "commands": commands, "pyosys": version("pyosys")}, sources, produce)
 
 
 def run_yosys(script: Sequence[str], folder: Path) -> Path:

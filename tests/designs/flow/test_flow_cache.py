@@ -81,24 +81,25 @@ def test_failure_enters_nothing_and_the_next_try_starts_afresh(own_cache: Path) 
 
 def test_interrupt_leaves_nothing(own_cache: Path, tmp_path: Path) -> None:
     script = f"""
-import subprocess, sys
-from pathlib import Path
+import sys
 from designs.flow import cache, tools
 def produce(folder):
     (folder / "half").write_text("x")
-    Path({str(tmp_path / "started")!r}).touch()
-    tools.run_tool([sys.executable, "-c", "import time; time.sleep(60)"], cwd=folder, log=folder / "log")
+    tool = "import os, time; open({str(tmp_path / "tool")!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    tools.run_tool([sys.executable, "-c", tool], cwd=folder, log=folder / "log")
 cache.build({{"k": 1}}, [], produce)
 """
     process = subprocess.Popen([sys.executable, "-c", script], cwd=REPOSITORY, stderr=subprocess.PIPE, env=os.environ)
-    while not (tmp_path / "started").exists():
+    tool = tmp_path / "tool"
+    while not (tool.exists() and tool.read_text()):
         assert process.poll() is None
         time.sleep(0.01)
-    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert b"KeyboardInterrupt" in errors
     assert entries(own_cache) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(tool.read_text()), 0)
 
 
 def test_concurrent_builders_produce_once(own_cache: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,18 @@ def test_seeds_give_median_range_and_a_named_clock(two: yosys.Synthesis) -> None
     assert time.monotonic() - started < 0.5
     assert [routing.seed for routing in again.routings] == [1, 3]
     assert again.clock == "slow"
+
+
+def test_median_and_middle_of_a_spread(two: yosys.Synthesis) -> None:
+    routing = nextpnr.place_and_route(two.json, device="25k", target_mhz=900, clock="fast")
+
+    def spread(*values: float) -> seeds.Spread:
+        return seeds.Spread(tuple(replace(routing, fmax_hz=value) for value in values))
+
+    odd, even = spread(5.0, 1.0, 3.0), spread(5.0, 1.0, 3.0, 2.0)
+    assert (odd.median_hz, odd.low_hz, odd.high_hz, odd.middle.fmax_hz) == (3.0, 1.0, 5.0, 3.0)
+    assert (even.median_hz, even.middle.fmax_hz, even.best.fmax_hz) == (2.5, 2.0, 5.0)
+    assert even.values_hz == (5.0, 1.0, 3.0, 2.0)
 
 
 def test_an_ambiguous_or_unknown_clock_lists_the_clocks(two: yosys.Synthesis) -> None:

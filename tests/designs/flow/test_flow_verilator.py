@@ -49,6 +49,7 @@ def test_good(tmp_path: Path) -> None:
     assert result.passed, result.message
     assert [test.name for test in result.tests] == ["good"]
     assert result.payload["counted"] == 33
+    assert result.tests[0].simulated_ns == 150, "15 cycles of 10 ns"
     assert "seed 7" in result.log.read_text()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from designs.flow import yosys
 from designs.flow.tools import FlowError
+from designs.flow.verilator import simulate_netlist
 
 COUNTER = """\
 `default_nettype none
@@ -75,6 +76,9 @@ def test_retiming_moves_registers(tmp_path: Path) -> None:
     retimed = yosys.synth_ecp5("deep", [source], options=yosys.SynthesisOptions(retime=True))
     assert plain.cells["ffs"] == 66
     assert retimed.cells["ffs"] != 66
+    for synthesis in (plain, retimed):
+        result = simulate_netlist(synthesis, Path(__file__).parent / "bench_deep.py", results=tmp_path / "out")
+        assert result.passed, result.message
 
 
 @pytest.mark.parametrize(

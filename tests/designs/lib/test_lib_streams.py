@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from designs.flow.tools import FlowError
-from designs.flow.verilator import build, lint, simulate
+from designs.flow.verilator import build, lint, simulate, simulate_netlist
+from designs.flow.yosys import synth_ecp5
 from designs.lib import source
 
 HERE = Path(__file__).parent
@@ -38,6 +39,14 @@ def test_credit_stream(tmp_path: Path, latency: int, seed: int) -> None:
     assert set(seen["latency"]) == {latency + 1}, "one cycle more than the pipeline"
     assert set(seen["interval"]) == {1}, "one word a cycle"
     assert seen["capacity"] == 1 << (latency + 2).bit_length(), "as many words as there are credits"
+
+
+def test_credit_stream_after_synthesis(tmp_path: Path) -> None:
+    synthesis = synth_ecp5("credit_dut", CREDIT, parameters={"WIDTH": 12, "LATENCY": 5})
+    result = simulate_netlist(synthesis, BENCH, results=tmp_path, env={"GATEWARP_BYTES": "1"}, testcase="credit_dut")
+    assert result.passed, result.message
+    assert set(result.payload["latency"]) == {6}
+    assert result.payload["capacity"] == 8
 
 
 @pytest.mark.parametrize("count", [1, 3, 4])
