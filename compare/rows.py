@@ -29,6 +29,8 @@ _CUT_IN_TIME = ("throughput", "latency", "launch_floor")
 _TIME_BOUNDARIES = (Boundary.KERNEL, Boundary.DEVICE, Boundary.HOST)
 _POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
 _SAME_RUN_SECONDS = 3600
+#: The spread of a percentile that carries its own distribution-free 99 % confidence band.
+CONFIDENCE_BAND = "ci99"
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,11 @@ class Figure:
 
     @property
     def lacking(self) -> int:
-        """Samples that a percentile would need to be printed when it has too few; 0 when it may be printed."""
-        if self.statistic[0] != "p":
+        """Samples that a percentile would need to be printed when it has too few; 0 when it may be printed.
+
+        A percentile whose band is the 99 % one of its order statistics (`ci99`) says itself how sure it is.
+        """
+        if self.statistic[0] != "p" or self.spread == CONFIDENCE_BAND:
             return 0
         needed = samples_needed(self.statistic[1:])
         return needed if self.samples < needed else 0

@@ -54,7 +54,7 @@ def remarks(comparison: Comparison) -> list[str]:
         said.append(f"{hidden} more rows of batch sweeps are in the CSV output.")
     shown = [row.figures for row in comparison.shown]
     if any("latency_p99" in figures and figures["latency_p99"].lacking for figures in shown):
-        said.append(f"p99 is not printed where fewer than {samples_needed('99'):,} samples stand behind it.")
+        said.append(f"p99 is not printed where it has no 99 % band and fewer than {samples_needed('99'):,} samples.")
     taken = {(row.device, f.boundary, f.samples) for row in comparison.shown if (f := row.figures.get("energy"))}
     for name in sorted({device for device, _, _ in taken}):
         cuts = "/".join(sorted({cut for device, cut, _ in taken if device == name}))

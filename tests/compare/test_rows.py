@@ -28,6 +28,15 @@ def test_a_percentile_without_enough_samples_is_lacking() -> None:
     assert lacking("median", 1) == 0
 
 
+def test_a_percentile_with_its_own_confidence_band_may_be_printed() -> None:
+    def lacking(spread: str) -> int:
+        banded = measurement("latency", 5, statistic="p99", samples=2000, low=4, high=6, spread=spread)
+        return Figure.of(banded).lacking
+
+    assert lacking("ci99") == 0
+    assert lacking("min-max") == 270_336
+
+
 def test_one_row_for_each_boundary_and_energy_only_once() -> None:
     made = record(
         measurement("latency", 5000, statistic="p50", samples=10),
