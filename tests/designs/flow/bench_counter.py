@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import Any
 
@@ -31,6 +32,11 @@ async def bad(dut: Any) -> None:
 @cocotb.test()
 async def dies(dut: Any) -> None:
     os._exit(7)
+
+
+@cocotb.test()
+async def late(dut: Any) -> None:
+    atexit.register(os._exit, 3)  # after the results are written
 
 
 @cocotb.test()

@@ -88,6 +88,12 @@ def test_simulator_that_dies(tmp_path: Path) -> None:
         run(tmp_path, "dies")
 
 
+def test_simulator_that_dies_after_its_tests_passed(tmp_path: Path) -> None:
+    result = run(tmp_path, "late")
+    assert not result.passed
+    assert "simulator: exit status 3" in result.message
+
+
 def test_a_second_design_builds_quickly(tmp_path: Path) -> None:
     run(tmp_path, "good")
     text = COUNTER.replace("count + ", f"16'd{time.time_ns() % 65536} ^ count - ")
