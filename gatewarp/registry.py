@@ -1,4 +1,4 @@
-"""What there is: workloads, cases, implementations, boards, devices. Found by folder and by name, imported when used."""
+"""What there is: workloads, cases, implementations. Found by folder and by name, imported when used."""
 
 from __future__ import annotations
 
