@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -35,17 +36,18 @@ def run(
     for name in names:
         module = registry.implementation(name, workload)
         for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
-            reason = unavailable(module)
+            reason = unavailable(name)
             if reason:
                 yield Skipped(name, each, reason)
             else:
                 yield from module.verify(each, samples=samples, seed=seed, progress=progress)
 
 
-def unavailable(module: object) -> str:
-    """Why this machine cannot run an implementation, or "". An implementation says so itself with `unavailable()`."""
-    tell = getattr(module, "unavailable", None)
-    return str(tell()) if tell else ""
+def unavailable(implementation: str) -> str:
+    """Why this machine cannot run an implementation, or "". Its package says so with `unavailable(name)`."""
+    package = importlib.import_module(implementation.split("/")[0])
+    tell = getattr(package, "unavailable", None)
+    return str(tell(implementation)) if tell else ""
 
 
 def quality_records(workload: str, case: str | None) -> list[Record]:

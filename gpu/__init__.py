@@ -6,3 +6,16 @@ IMPLEMENTATIONS = {
     "gpu/track/cuda": "gpu.track.cuda",
     "gpu/track/torch": "gpu.track.torch",
 }
+
+
+def unavailable(implementation: str) -> str:
+    """Why this machine cannot run an implementation, or "": a GPU or an outside baseline that is not here."""
+    if implementation.endswith("/torch"):
+        from importlib.util import find_spec
+
+        return "" if find_spec("torch") else "PyTorch is not installed (pip install 'gatewarp[torch]')"
+    if implementation.endswith("/cuda"):
+        from gpu.runtime import cuda
+
+        return "" if cuda.devices() else f"no NVIDIA GPU here: {cuda.missing()}"
+    return ""

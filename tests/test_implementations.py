@@ -28,7 +28,7 @@ def test_every_workload_has_an_fpga_and_a_gpu() -> None:
 @pytest.mark.parametrize(("workload", "implementation", "case"), every_implementation())
 def test_equal_to_the_oracle(workload: str, implementation: str, case: str) -> None:
     module = registry.implementation(implementation)
-    reason = verify.unavailable(module)
+    reason = verify.unavailable(implementation)
     if reason:
         # Only hardware and an outside baseline may be missing; what the `dev` extra installs may not.
         assert module.TIER == "outside baseline" or "GPU" in reason, reason

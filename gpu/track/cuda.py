@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu.runtime import cuda as runtime
 from gpu.track import bench
 from workloads.api import Check
 from workloads.track import WORKLOAD
@@ -19,11 +18,6 @@ NAME = "gpu/track/cuda"
 API = "cuda"
 CASES: tuple[str, ...] = ("embed", "compact", "exatrkx")
 TIER = "product"
-
-
-def unavailable() -> str:
-    """Why this machine cannot run it, or ""."""
-    return "" if runtime.devices() else f"no NVIDIA GPU here: {runtime.missing()}"
 
 
 def verify(

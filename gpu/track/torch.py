@@ -39,15 +39,6 @@ def torch_module() -> Any:
     return torch
 
 
-def unavailable() -> str:
-    """Why this machine cannot run it, or ""."""
-    try:
-        torch_module()
-    except DeviceError as error:
-        return str(error)
-    return ""
-
-
 def device_slug() -> str:
     """The name in records of the device that PyTorch uses: its CUDA GPU."""
     return slug("nvidia", torch_module().cuda.get_device_name(0))
