@@ -2,7 +2,7 @@
 
     text = uart_top("track_core", in_bits=36, out_bits=64, board=load("ulx3s-85f"), clock_mhz=120)
 
-    serial in -> bytes to word -> FIFO -> core -> word to bytes -> serial out
+    serial in -> bytes to word -> FIFO -> core -> FIFO -> word to bytes -> serial out
 
 The core has ports clk, rst, s_axis_tvalid/tready/tdata/tlast and m_axis_*. A word travels as whole bytes, lowest first;
 bits above the word are ignored on the way in and zero on the way out. There is no flow control on the serial line, so
@@ -79,7 +79,7 @@ def uart_top(
     pll = clock(board, clock_mhz)
     in_bytes, out_bytes = -(-in_bits // 8), -(-out_bits // 8)
     padding = 8 * out_bytes - out_bits
-    answer = f"{{{padding}'b0, result_data}}" if padding else "result_data"
+    answer = f"{{{padding}'b0, answer_data}}" if padding else "answer_data"
     high_ports = "".join(f",\n    output wire {port}" for port in board.high)
     high = "".join(f"  assign {port} = 1'b1;\n" for port in board.high)
     dividers = ", ".join(f".{key}({value})" for key, value in pll.parameters.items())
@@ -134,7 +134,7 @@ module {name} (
   wire word_valid, word_ready, word_last;
   wire [{in_bits - 1}:0] word_data;
 
-  stream_fifo #(.WIDTH({in_bits}), .DEPTH({WORDS_IN_FLIGHT})) u_fifo (
+  stream_fifo #(.WIDTH({in_bits}), .DEPTH({WORDS_IN_FLIGHT})) u_words (
       .clk(clk),
       .rst(rst),
       .s_axis_tvalid(packed_valid),
@@ -163,16 +163,33 @@ module {name} (
       .m_axis_tlast(result_last)
   );
 
+  wire answer_valid, answer_ready, answer_last;
+  wire [{out_bits - 1}:0] answer_data;
+
+  // Registers on both sides of the core, so that its clock is its own and not the serial port's.
+  stream_fifo #(.WIDTH({out_bits}), .DEPTH({WORDS_IN_FLIGHT})) u_answers (
+      .clk(clk),
+      .rst(rst),
+      .s_axis_tvalid(result_valid),
+      .s_axis_tready(result_ready),
+      .s_axis_tdata(result_data),
+      .s_axis_tlast(result_last),
+      .m_axis_tvalid(answer_valid),
+      .m_axis_tready(answer_ready),
+      .m_axis_tdata(answer_data),
+      .m_axis_tlast(answer_last)
+  );
+
   wire tx_valid, tx_ready, tx_last;
   wire [7:0] tx_data;
 
   stream_unpack #(.BYTES({out_bytes})) u_unpack (
       .clk(clk),
       .rst(rst),
-      .s_axis_tvalid(result_valid),
-      .s_axis_tready(result_ready),
+      .s_axis_tvalid(answer_valid),
+      .s_axis_tready(answer_ready),
       .s_axis_tdata({answer}),
-      .s_axis_tlast(result_last),
+      .s_axis_tlast(answer_last),
       .m_axis_tvalid(tx_valid),
       .m_axis_tready(tx_ready),
       .m_axis_tdata(tx_data),

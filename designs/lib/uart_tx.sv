@@ -1,4 +1,5 @@
 // UART transmitter, 8 data bits, no parity, 1 stop bit; bytes in as a stream, the next one right after the stop bit.
+// s_axis_tready is a register.
 `default_nettype none
 
 module uart_tx #(
@@ -9,7 +10,7 @@ module uart_tx #(
     input wire rst,
 
     input wire s_axis_tvalid,
-    output wire s_axis_tready,
+    output logic s_axis_tready,
     input wire [7:0] s_axis_tdata,
 
     output logic txd
@@ -25,7 +26,6 @@ module uart_tx #(
   logic [8:0] bits;  // the bits still to go, the next one lowest; ones follow
 
   wire bit_over = tick == '0;
-  assign s_axis_tready = bit_over && left == 4'd0;
   wire take = s_axis_tvalid && s_axis_tready;
 
   always_ff @(posedge clk) begin
@@ -34,6 +34,7 @@ module uart_tx #(
   end
 
   always_ff @(posedge clk) begin
+    s_axis_tready <= !take && left == 4'd0 && tick[TICK-1:1] == '0;  // ready in the last cycle of the stop bit
     if (take) begin
       txd  <= 1'b0;  // start bit
       tick <= TICK'(CLOCKS_PER_BIT - 1);
@@ -49,6 +50,7 @@ module uart_tx #(
       txd  <= 1'b1;
       tick <= '0;
       left <= '0;
+      s_axis_tready <= 1'b0;
     end
   end
 endmodule
