@@ -23,6 +23,7 @@ from compare.provenance import repo_root
 from compare.stale import StaleCheck
 from compare.store import Problem, scan, write_records
 from gatewarp import registry
+from workloads.api import UnknownNameError
 
 app = typer.Typer(
     name="gatewarp",
@@ -38,6 +39,11 @@ PIPE_WIDTH = 200
 
 out = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
 err = Console(stderr=True, soft_wrap=True)
+
+
+class NoImplementation(ValueError):
+    """The workload has the case, but no implementation of the kind that was asked for."""
+
 
 PACKAGES = ("gatewarp", "workloads", "designs", "hls", "gpu", "compare")
 
@@ -118,8 +124,6 @@ def list_(
     from gatewarp.listing import LISTINGS
 
     if what not in LISTINGS:
-        from workloads.api import UnknownNameError
-
         raise UnknownNameError("listing", what, tuple(LISTINGS))
     columns, rows = LISTINGS[what]()
     if json_output:
@@ -185,11 +189,13 @@ def build(
 
     registry.check_case(workload, case)
     boards.load(board)
+    modules = {name: registry.implementation(name) for name in registry.implementations(workload)}
+    builders = {name: module for name, module in modules.items() if hasattr(module, "build")}
+    able = sorted({each for module in builders.values() for each in module.CASES})
+    if case is not None and case not in able:
+        raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
     made: list[Any] = []
-    for name in registry.implementations(workload):
-        module = registry.implementation(name)
-        if not hasattr(module, "build"):
-            continue
+    for name, module in builders.items():
         for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
             if reuse and (kept := _unchanged(name, each, board)):
                 err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
@@ -207,6 +213,10 @@ def build(
             f"{r.implementation} {r.case} on {board}: {fmax.value / 1e6:.1f} MHz median of {fmax.samples} seeds "
             f"({fmax.low / 1e6:.1f} to {fmax.high / 1e6:.1f}), {counts}",
             highlight=False,
+        )
+        met = "meets" if r.conditions["bitstream_clock_met"] else "[bold yellow]MISSES[/]"
+        out.print(
+            f"its bitstream {met} the board's clock of {r.conditions['board_clock_hz'] / 1e6:g} MHz", highlight=False
         )
 
 

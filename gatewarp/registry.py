@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ def implementation(name: str, workload_name: str | None = None) -> Any:
 
 
 def results_folder() -> Path:
-    """Where the user's own records go: `results/` of the checkout, or of the working folder when installed."""
+    """Where the user's own records go: $GATEWARP_RESULTS, or `results/` of the checkout or of the working folder."""
+    if chosen := os.environ.get("GATEWARP_RESULTS"):
+        return Path(chosen)
     root: Path = repo_root()
     return (root if (root / "pyproject.toml").exists() else Path.cwd()) / "results"

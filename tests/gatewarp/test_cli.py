@@ -1,0 +1,176 @@
+"""The command line as a user meets it: names, exit codes, errors that show the way out, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from compare.provenance import repo_root
+from compare.store import read_store
+
+ROOT = repo_root()
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A results folder of the test's own."""
+    folder = tmp_path / "results"
+    monkeypatch.setenv("GATEWARP_RESULTS", str(folder))
+    return folder
+
+
+def gatewarp(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from gatewarp.cli import main; main()", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("verb", ["doctor", "list", "verify", "build", "measure", "compare", "query"])
+def test_every_command_has_help_with_an_example(verb: str) -> None:
+    done = gatewarp(verb, "--help")
+    assert done.returncode == 0
+    assert f"Example: gatewarp {verb}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("verify", "nope"), "unknown workload 'nope'; valid: track"),
+        (("compare", "nope"), "unknown workload 'nope'; valid: track"),
+        (("verify", "track", "--case", "nope"), "unknown case 'nope'; valid: embed, compact, exatrkx"),
+        (("compare", "track", "--case", "nope"), "unknown case 'nope'; valid: embed, compact, exatrkx"),
+        (("verify", "track", "--implementation", "nope"), "unknown implementation 'nope'; valid: hls/track/da4ml"),
+        (("build", "track", "--board", "nope"), "unknown board 'nope'; boards: ulx3s-85f"),
+        (("build", "track", "--case", "exatrkx", "--board", "ulx3s-85f"), "no FPGA implementation of case 'exatrkx'"),
+        (("measure", "track", "--device", "nope"), "unknown device 'nope'; valid: null:0"),
+        (("measure", "track", "--device", "opencl:99"), "unknown device 'opencl:99'; valid: null:0"),
+        (("measure", "track", "--device", "null", "--batch", "0"), "batch sizes must be positive"),
+        (("measure", "track", "--device", "null", "--arithmetic", "int4"), "unknown arithmetic"),
+        (("list", "nope"), "unknown listing 'nope'; valid: workloads, cases"),
+        (("query", "select * from nothing"), "nothing"),
+        (("build", "track"), "Missing option '--board'"),
+        (("nope",), "No such command 'nope'"),
+    ],
+)
+def test_misuse_is_exit_2_and_lists_what_is_valid(words: tuple[str, ...], message: str, results: Path) -> None:
+    done = gatewarp(*words)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not results.exists()
+
+
+def test_lists_as_json() -> None:
+    rows = json.loads(gatewarp("list", "cases", "--json").stdout)
+    assert {r["case"] for r in rows} >= {"embed", "compact", "exatrkx"}
+    assert next(r for r in rows if r["case"] == "exatrkx")["parameters"] == "untrained"
+
+
+def test_doctor_finds_what_the_tests_need() -> None:
+    done = gatewarp("doctor", "--json")
+    found = {f["name"]: f for f in json.loads(done.stdout)}
+    assert done.returncode == 0, done.stdout
+    assert found["verilator"]["version"]
+    assert found["OpenCL device"]["version"]
+
+
+def test_doctor_names_the_command_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    from gatewarp import doctor
+
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    monkeypatch.setenv("PATH", "")
+    found = {f.name: f for f in doctor.findings()}
+    assert not found["pyosys"].found
+    assert found["pyosys"].mend == "pip install 'gatewarp[sim]'"
+    assert not found["g++"].found
+    assert "apt-get install g++" in found["g++"].mend
+
+
+def test_verify_proves_and_records(results: Path) -> None:
+    words = ("verify", "track", "--case", "compact", "--implementation", "hls/track/da4ml", "--samples", "1000")
+    done = gatewarp(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    (check,) = json.loads(done.stdout)
+    assert check["passed"]
+    records, problems = read_store(results)
+    assert not problems
+    assert {r.implementation for r in records} == {"hls/track/da4ml", "workloads/track"}
+    assert {r.conditions["arithmetic"] for r in records if r.device == "oracle"} == {"fixed", "fp32", "fp16"}
+
+
+def test_a_failed_check_is_exit_1(results: Path) -> None:
+    code = (
+        "from hls.track import model\n"
+        "right = model.oracle\n"
+        "def wrong(case):\n"
+        "    network = right(case)\n"
+        "    network.layers[0].bias[0] += 1 << 8\n"
+        "    return network\n"
+        "model.oracle = wrong\n"
+        "from gatewarp.cli import main\n"
+        "main()\n"
+    )
+    words = ["verify", "track", "--case", "compact", "--implementation", "hls/track/da4ml", "--samples", "1000"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "FAILED" in done.stdout
+    assert all(r.device == "oracle" for r in read_store(results)[0])
+
+
+def test_measure_compare_and_query_go_together(results: Path, tmp_path: Path) -> None:
+    words = ("measure", "track", "--device", "opencl", "--case", "compact", "--batch", "64", "--seconds", "0.05")
+    assert gatewarp(*words).returncode == 0
+    done = gatewarp("compare", "track", "--case", "compact", "--out", str(tmp_path / "report"))
+    assert done.returncode == 0, done.stderr
+    assert "gpu/track/opencl" in done.stdout
+    names = {p.suffix for p in (tmp_path / "report").iterdir()}
+    assert names >= {".md", ".csv", ".tex", ".html", ".svg", ".png", ".json"}
+    rows = json.loads(gatewarp("query", "select count(*) as n from measurements where not shipped", "--json").stdout)
+    assert rows[0]["n"] > 0
+
+
+@pytest.mark.parametrize("line", ["{not json", '{"schema": 0}', '{"schema": 99, "workload": "track"}'])
+def test_an_unreadable_record_is_named_kept_and_exit_1(line: str, results: Path) -> None:
+    results.mkdir()
+    bad = results / "old.jsonl"
+    bad.write_text(line + "\n")
+    for words in (("compare", "track"), ("query", "select 1 as one")):
+        done = gatewarp(*words)
+        assert done.returncode == 1
+        assert "old.jsonl" in done.stderr
+        assert "skipped" in done.stderr
+        assert done.stdout.strip()
+    assert bad.read_text() == line + "\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("measure", "track", "--device", "opencl", "--case", "embed", "--seconds", "5"),
+        ("verify", "track", "--case", "embed", "--samples", "200000"),
+    ],
+)
+def test_an_interrupt_leaves_nothing_half_written(words: tuple[str, ...], results: Path) -> None:
+    command = [sys.executable, "-c", "from gatewarp.cli import main; main()", *words]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    time.sleep(4)
+    assert process.poll() is None, "it ended before it could be interrupted"
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode not in (0, None)
+    assert not results.exists() or not list(results.iterdir())
