@@ -38,7 +38,7 @@ ARITHMETICS = ("fixed",)
 #: Longest logic between two registers: one carry chain and, where it follows at once, a ReLU.
 STAGE_NS = 4.5
 #: Clock of the board top. Place and route works towards it, and the PLL gives it.
-BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 150.0}
+BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 180.0}
 
 Progress = Callable[[str, int, int], None]
 

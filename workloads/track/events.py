@@ -67,7 +67,8 @@ def _sees(plane: int, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
     """Whether half-plane `plane` covers the points; even planes look at x > 0, odd ones at x < 0."""
     r = np.hypot(x, y)
     side = x > -OVERLAP_MM if plane % 2 == 0 else x < OVERLAP_MM
-    return (r > R_MIN_MM) & (r < R_MAX_MM) & side
+    seen: NDArray[np.bool_] = (r > R_MIN_MM) & (r < R_MAX_MM) & side
+    return seen
 
 
 def scattering_angle(p_gev: NDArray[np.float64], cos_theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,7 +179,8 @@ def is_true(event: Event, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether both hits of each pair (m, 2) belong to one particle of at least MIN_HITS hits."""
     count = np.bincount(event.particle[event.particle >= 0], minlength=1)
     a, b = event.particle[pairs].T
-    return (a == b) & (a >= 0) & (count[np.maximum(a, 0)] >= MIN_HITS)
+    same: NDArray[np.bool_] = (a == b) & (a >= 0) & (count[np.maximum(a, 0)] >= MIN_HITS)
+    return same
 
 
 def features(event: Event) -> NDArray[np.float32]:

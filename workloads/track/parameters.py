@@ -90,7 +90,7 @@ def save(
 def _seeded(widths: tuple[int, ...], activation: str) -> FloatNetwork:
     """Glorot-uniform weights from a fixed seed."""
     rng = np.random.default_rng(SEED)
-    layers = []
+    layers: list[FloatLayer] = []
     for n_in, n_out in itertools.pairwise(widths):
         limit = np.sqrt(6 / (n_in + n_out))
         weight = rng.uniform(-limit, limit, (n_in, n_out)).astype(np.float32)

@@ -33,7 +33,7 @@ def test_stream_fifo(tmp_path: Path, width: int, depth: int, seed: int) -> None:
     assert seen["capacity"] == depth + 1, "DEPTH words in RAM and one in the output register"
 
 
-@pytest.mark.parametrize(("latency", "seed"), [(1, 1), (5, 2), (13, 3), (14, 4)])
+@pytest.mark.parametrize(("latency", "seed"), [(1, 1), (13, 3), (14, 4)])
 def test_credit_stream(tmp_path: Path, latency: int, seed: int) -> None:
     seen = run("credit_dut", CREDIT, tmp_path, seed=seed, LATENCY=latency)
     assert set(seen["latency"]) == {latency + 1}, "one cycle more than the pipeline"
@@ -49,13 +49,13 @@ def test_credit_stream_after_synthesis(tmp_path: Path) -> None:
     assert result.payload["capacity"] == 8
 
 
-@pytest.mark.parametrize("count", [1, 3, 4])
+@pytest.mark.parametrize("count", [1, 3])
 def test_stream_pack(tmp_path: Path, count: int) -> None:
     seen = run("stream_pack", source("stream_pack"), tmp_path, seed=count, BYTES=count)
     assert set(seen["interval"]) == {count}, "one byte a cycle, without gaps between words"
 
 
-@pytest.mark.parametrize("count", [1, 3, 4])
+@pytest.mark.parametrize("count", [1, 3])
 def test_stream_unpack(tmp_path: Path, count: int) -> None:
     seen = run("stream_unpack", source("stream_unpack"), tmp_path, seed=count, BYTES=count)
     assert set(seen["interval"]) == {1}, "one byte a cycle, without gaps between words"
