@@ -11,7 +11,7 @@ Listing = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 def workloads() -> Listing:
     """Name, item, cases and the first line of the module's text."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in registry.workload_names():
         found = registry.workload(name)
         rows.append((name, found.item, ", ".join(found.cases)))
@@ -20,7 +20,7 @@ def workloads() -> Listing:
 
 def cases() -> Listing:
     """Every case of every workload."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in registry.workload_names():
         found = registry.workload(name)
         for case in found.cases.values():
@@ -31,7 +31,7 @@ def cases() -> Listing:
 
 def implementations() -> Listing:
     """Every implementation, its tier, cases and arithmetics."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in registry.implementations():
         module = registry.implementation(name)
         rows.append((name, module.TIER, ", ".join(module.CASES), ", ".join(module.ARITHMETICS)))
