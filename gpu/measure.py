@@ -353,41 +353,53 @@ def write(folder: Path, stem: str, records: Iterator[Record]) -> Path:
     return final
 
 
+def product_command(options: argparse.Namespace) -> str:
+    """The `gatewarp measure` command that renews these records: options once for each value, no output folder."""
+    words = ["gatewarp", "measure", options.workload, "--device", options.device, "--case", options.case]
+    for flag in ("batch", "arithmetic", "mode", "energy"):
+        words += [word for value in getattr(options, flag) or () for word in (f"--{flag}", str(value))]
+    words += ["--baseline"] if options.baseline else []
+    defaults = {"seconds": loop.Budget.seconds, "launches": loop.Budget.launches, "seed": 1}
+    for flag, usual in defaults.items():
+        if getattr(options, flag) != usual:
+            words += [f"--{flag}", str(getattr(options, flag))]
+    return " ".join(words)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of `python -m gpu.measure`."""
+    made = argparse.ArgumentParser("python -m gpu.measure", description="Measure kernels and write records.")
+    made.add_argument("workload")
+    made.add_argument("--device", required=True, help="opencl:0, cuda:0, null")
+    made.add_argument("--case", default="embed")
+    made.add_argument("--batch", type=int, nargs="+", action="extend", help="default: powers of four to 4^10")
+    made.add_argument("--arithmetic", nargs="+", action="extend")
+    made.add_argument("--mode", nargs="+", action="extend", help="queue, graph, eager")
+    made.add_argument("--baseline", action="store_true", help="also PyTorch on the same GPU")
+    made.add_argument("--energy", type=int, nargs="+", action="extend", metavar="BATCH", help="with NVML")
+    made.add_argument("--seconds", type=float, default=loop.Budget.seconds, help="time for each boundary")
+    made.add_argument("--launches", type=int, default=loop.Budget.launches, help="launches at most")
+    made.add_argument("--seed", type=int, default=1)
+    made.add_argument("--out", type=Path, default=Path("results"))
+    made.add_argument("--revision", default="", help="git revision of a folder copied without git")
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line of `python -m gpu.measure`; exit code 0, 1 (failed) or 2 (misuse)."""
-    parser = argparse.ArgumentParser("python -m gpu.measure", description="Measure kernels and write records.")
-    parser.add_argument("workload")
-    parser.add_argument("--device", required=True, help="opencl:0, cuda:0, null")
-    parser.add_argument("--case", default="embed")
-    parser.add_argument("--batch", type=int, nargs="+", default=list(BATCHES))
-    parser.add_argument("--arithmetic", nargs="+", default=None)
-    parser.add_argument("--mode", nargs="+", default=None, help="queue, graph, eager")
-    parser.add_argument("--baseline", action="store_true", help="also PyTorch on the same GPU")
-    parser.add_argument("--energy", type=int, nargs="+", default=[], metavar="BATCH", help="batches with energy")
-    parser.add_argument("--seconds", type=float, default=loop.Budget.seconds, help="time for each boundary")
-    parser.add_argument("--launches", type=int, default=loop.Budget.launches, help="launches at most")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--revision", default="", help="git revision of a folder copied without git")
-    options = parser.parse_args(arguments)
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    # Where the files go and what the copy was called does not renew a record.
-    for flag in ("--out", "--revision"):
-        if flag in words:
-            at = words.index(flag)
-            del words[at : at + 2]
+    options = parser().parse_args(arguments)
     records = measure(
         options.workload,
         options.case,
         options.device,
-        options.batch,
+        options.batch or BATCHES,
         options.arithmetic,
         modes=options.mode,
         baseline=options.baseline,
-        energy_batches=options.energy,
+        energy_batches=options.energy or (),
         budget=loop.Budget(launches=options.launches, seconds=options.seconds),
         seed=options.seed,
-        command="gatewarp measure " + " ".join(words),
+        command=product_command(options),
         progress=lambda what, done, total: print(f"[{done + 1}/{total}] {what}", file=sys.stderr, flush=True),
     )
     try:

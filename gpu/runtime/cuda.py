@@ -160,18 +160,6 @@ class Cuda:
         self.finish()
         return np.array([round(cuda.get_elapsed_time(a, b) * 1e6) for a, b in pairs], np.int64)
 
-    def stream_time(self, launches: Sequence[Launch], count: int) -> int:
-        """Return the device time, ns, from before the first to after the last of `count` launches."""
-        cuda = self._cupy.cuda
-        start, stop = cuda.Event(), cuda.Event()
-        start.record(self._stream)
-        for i in range(count):
-            launches[i % len(launches)]()
-        stop.record(self._stream)
-        self.finish()
-        nanoseconds: int = round(cuda.get_elapsed_time(start, stop) * 1e6)
-        return nanoseconds
-
     def close(self) -> None:
         """Wait for the stream; memory is freed with the objects."""
         self.finish()

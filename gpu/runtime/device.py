@@ -46,7 +46,7 @@ class Info:
 
 
 class Device(Protocol):
-    """A device in ten verbs. Buffers and programs are opaque; arrays are numpy, C-ordered."""
+    """A device in nine verbs. Buffers and programs are opaque; arrays are numpy, C-ordered."""
 
     info: Info
     modes: tuple[str, ...]  # launch modes: "queue", and "graph" where there are graphs
@@ -81,10 +81,6 @@ class Device(Protocol):
 
     def kernel_times(self, launches: Sequence[Launch], count: int) -> NDArray[np.int64]:
         """Return the device times, ns, of `count` launches taken in turn."""
-        ...
-
-    def stream_time(self, launches: Sequence[Launch], count: int) -> int:
-        """Return the device time, ns, from the start of the first to the end of the last of `count` launches."""
         ...
 
     def close(self) -> None:

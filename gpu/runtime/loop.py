@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Times = NDArray[np.int64]
+#: Launches of the kernel between two blocks of a fifth as many empty ones.
+BLOCK = 100
 
 
 class Runner(Protocol):
@@ -52,10 +54,6 @@ class Runner(Protocol):
         """Device times of `count` empty launches, ns."""
         ...
 
-    def stream_time(self, count: int) -> int:
-        """Device time of `count` back-to-back launches, ns."""
-        ...
-
 
 @dataclass(frozen=True)
 class Budget:
@@ -74,7 +72,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Timing:
-    """What the loop saw: times in ns, rates in items/s (one a round), and what was left out."""
+    """What the loop saw: times in ns, rates in items/s (one a round), and what was left out.
+
+    `rates` are the batch over the median device time of a round; `host_rates` are launches back to back with one wait.
+    """
 
     host: Times
     kernel: Times
@@ -95,8 +96,11 @@ def measure(runner: Runner, budget: Budget, clock: Callable[[], int] = time.perf
     transfer = _repeat(lambda i: runner.round_trip(i), runner.sets, budget.launches // 10, budget.seconds / 2, clock)
     per_round = launches_for(runner, budget.round_seconds, clock)
     rates, host_rates = [], []
-    for _ in range(budget.rounds):
-        rates.append(_rate(runner.batch * per_round, runner.stream_time(per_round)))
+    begun = clock()
+    for done in range(budget.rounds):
+        if done >= 3 and clock() - begun > budget.rounds * budget.round_seconds * 4e9:
+            break  # a slow kernel: three rounds must do
+        rates.append(_rate(runner.batch, int(np.median(runner.kernel_times(min(per_round, 200))))))
         begin = clock()
         for i in range(per_round):
             runner.launch(i % runner.sets)
@@ -106,22 +110,28 @@ def measure(runner: Runner, budget: Budget, clock: Callable[[], int] = time.perf
 
 
 def warm_up(runner: Runner, budget: Budget, clock: Callable[[], int] = time.perf_counter_ns) -> int:
-    """Launch until both the count and the time of the warm-up are reached; return the count."""
+    """Launch every buffer set, and until the count and the time of the warm-up are reached; return the count."""
     begin, count = clock(), 0
-    while count < budget.warmup or (clock() - begin) < budget.warmup_seconds * 1e9:
-        for _ in range(10):
-            runner.launch(count % runner.sets)
-            count += 1
+    while count < runner.sets or (
+        # A slow kernel is warm when its time is up; a fast one also wants its number of launches.
+        (clock() - begin) < budget.warmup_seconds * 1e9 or (count < budget.warmup and clock() - begin < 1e9)
+    ):
+        start = clock()
+        runner.launch(count % runner.sets)
         runner.empty()
         runner.finish()
-        if count >= budget.launches:
-            break
+        count += 1
+        if clock() - start < 1e6:  # a fast kernel: nine more before the next wait
+            for _ in range(9):
+                runner.launch(count % runner.sets)
+                count += 1
+            runner.finish()
     return count
 
 
 def launches_for(runner: Runner, seconds: float, clock: Callable[[], int] = time.perf_counter_ns) -> int:
-    """Return how many back-to-back launches fill `seconds`, at least 8, by a short trial."""
-    count = 8
+    """Return how many back-to-back launches fill `seconds`, at least 2, by a short trial."""
+    count = 2
     while True:
         begin = clock()
         for i in range(count):
@@ -129,7 +139,7 @@ def launches_for(runner: Runner, seconds: float, clock: Callable[[], int] = time
         runner.finish()
         spent = (clock() - begin) / 1e9
         if spent > seconds / 4 or count >= 4096:
-            return int(min(max(8, count * seconds / max(spent, 1e-9)), 20_000))
+            return int(min(max(2, count * seconds / max(spent, 1e-9)), 20_000))
         count *= 4
 
 
@@ -139,14 +149,17 @@ def _host_times(runner: Runner, budget: Budget, clock: Callable[[], int]) -> tup
     floor: list[int] = []
     launch, empty, finish, sets = runner.launch, runner.empty, runner.finish, runner.sets
     begin, limit, index = clock(), budget.seconds * 4e9, 0
+    block = BLOCK
     while len(real) < budget.launches and (clock() - begin < limit or not real):
-        for _ in range(100):
+        for _ in range(block):
             start = clock()
             launch(index)
             finish()
             real.append(clock() - start)
             index = (index + 1) % sets
-        for _ in range(20):
+            if clock() - begin > limit:
+                break  # a slow kernel does not fill its block
+        for _ in range(block // 5):
             start = clock()
             empty()
             finish()
@@ -157,18 +170,21 @@ def _host_times(runner: Runner, budget: Budget, clock: Callable[[], int]) -> tup
 def _kernel_times(runner: Runner, budget: Budget, clock: Callable[[], int]) -> tuple[Times, Times]:
     real: list[Times] = []
     floor: list[Times] = []
-    begin, total = clock(), 0
-    while total < budget.launches and (clock() - begin < budget.seconds * 1e9 or not real):
-        real.append(runner.kernel_times(100))
-        floor.append(runner.empty_times(20))
-        total += 100
+    start = clock()
+    real.append(runner.kernel_times(1))
+    # A slow kernel gets as small a block as fits the time.
+    block = int(min(BLOCK, max(5, budget.seconds * 1e9 / 4 // max(clock() - start, 1))))
+    begin, total = clock(), 1
+    while total < budget.launches and (clock() - begin < budget.seconds * 1e9 or total == 1):
+        real.append(runner.kernel_times(block))
+        floor.append(runner.empty_times(BLOCK // 5))
+        total += block
     return np.concatenate(real), np.concatenate(floor)
 
 
 def _repeat(act: Callable[[int], None], sets: int, count: int, seconds: float, clock: Callable[[], int]) -> Times:
     times: list[int] = []
-    for i in range(3):  # the first copies pin pages
-        act(i % sets)
+    act(0)  # the first copy pins pages
     begin = clock()
     while len(times) < max(count, 1) and (clock() - begin < seconds * 1e9 or not times):
         start = clock()
@@ -233,7 +249,3 @@ class DeviceRunner:
         """Device times of `count` empty launches, ns."""
         times: Times = self.device.kernel_times([self.empty], count)
         return times
-
-    def stream_time(self, count: int) -> int:
-        """Device time of `count` back-to-back launches, ns."""
-        return int(self.device.stream_time(self.launches, count))

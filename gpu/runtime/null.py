@@ -81,9 +81,5 @@ class Null:
             times.append(self._clock(self.launched))
         return np.array(times, np.int64)
 
-    def stream_time(self, launches: Sequence[Launch], count: int) -> int:
-        """Launch in turn and return the sum of the pretended times."""
-        return int(self.kernel_times(launches, count).sum())
-
     def close(self) -> None:
         """Nothing to free."""

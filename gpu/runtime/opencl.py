@@ -127,11 +127,6 @@ class OpenCL:
         events = self._profiled(launches, count)
         return np.array([e.profile.end - e.profile.start for e in events], np.int64)
 
-    def stream_time(self, launches: Sequence[Any], count: int) -> int:
-        """Return the device time, ns, from the start of the first to the end of the last of `count` launches."""
-        events = self._profiled(launches, count)
-        return int(events[-1].profile.end - events[0].profile.start)
-
     def _profiled(self, launches: Sequence[Any], count: int) -> list[Any]:
         self._plain.finish()
         self._queue = self._profiling

@@ -150,20 +150,40 @@ INLINE uint finish(float c, uint low, uint high, uint up) {
     }
 #define PAD(J) UNROLLED for (int u = 0; u < TILES; ++u) a[u][J / 2][2] = a[u][J / 2][3] = 0;
 
-// The word of each row of tile AT that this lane feeds to the first layer; past the end it is 0.
+// The word of each row of tile AT that this lane feeds to the first layer; past the end it is 0. Nothing here looks at
+// what was loaded, so that the warp does not wait for it.
 #define FETCH(INTO, AT)                                                                                                \
     if ((AT + 1) * 16 * TILES <= n) {                                                                                  \
-        UNROLLED for (int u = 0; u < 2 * TILES; ++u)                                                                   \
-            INTO[u / 2][u % 2] = source[(AT * 2 * TILES + u) * (4 * N_IN)] & mask;                                     \
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u) INTO[u] = source[(AT * 2 * TILES + u) * (4 * N_IN)];              \
     } else {                                                                                                           \
         UNROLLED for (int u = 0; u < 2 * TILES; ++u)                                                                   \
-            INTO[u / 2][u % 2] = (AT * 2 * TILES + u) * 8 + row < n                                                    \
-                                     ? source[(AT * 2 * TILES + u) * (4 * N_IN)] & mask : 0;                           \
+            INTO[u] = (AT * 2 * TILES + u) * 8 + row < n ? source[(AT * 2 * TILES + u) * (4 * N_IN)] : 0;              \
     }
+
+// All layers for one tile: x its decoded inputs.
+INLINE void layers(const uint (*x)[2], const uint *w, GLOBAL uint *restrict out, int tile, int row, int t, int n) {
+    uint a[TILES][KT][4];
+    float c[TILES][NT][4];
+    //@LAYERS@
+    const int whole = (tile + 1) * 16 * TILES <= n;
+    UNROLLED for (int u = 0; u < 2 * TILES; ++u) {
+        const int hit = (tile * 2 * TILES + u) * 8 + row;
+        if (2 * t < N_OUT && (whole || hit < n)) {
+            const float p = c[u / 2][0][2 * (u % 2)], q = c[u / 2][0][2 * (u % 2) + 1];
+#if FIXED
+            const uint two = finish(p, w[LAST], w[LAST + 1], w[LAST + 2]) |
+                             (finish(q, w[LAST + 3], w[LAST + 4], w[LAST + 5]) << 16);
+#else
+            const uint two = pair_linear(p, q, 0);
+#endif
+            out[hit * (N_OUT / 2) + t] = two;
+        }
+    }
+}
 
 KERNEL void mlp(GLOBAL const uint *restrict in, GLOBAL uint *restrict out, GLOBAL const uint4 *restrict weights,
                 const int n) {
-    const int lane = THREAD & 31, row = lane >> 2, t = lane & 3, column = 2 * t;
+    const int lane = THREAD & 31, row = lane >> 2, t = lane & 3;
     const int tiles = (n + 16 * TILES - 1) / (16 * TILES), step = GROUPS * (LOCAL / 32);
     int tile = GROUP * (LOCAL / 32) + (THREAD >> 5);
     if (tile >= tiles) return;
@@ -177,42 +197,29 @@ KERNEL void mlp(GLOBAL const uint *restrict in, GLOBAL uint *restrict out, GLOBA
     if (used && odd && slot == 0) mask = 0xFFFF0000u;
     const int at = used ? (row * N_IN - odd) / 2 + slot : 0;
 #else
-    const uint mask = column < N_IN ? 0xFFFFFFFFu : 0;
+    const uint mask = 2 * t < N_IN ? 0xFFFFFFFFu : 0;
     const int at = mask ? row * (N_IN / 2) + t : 0;
 #endif
     GLOBAL const uint *restrict const source = in + at;
-    uint w[REGS];
-    // Inputs are asked for two tiles ahead.
-    uint next[TILES][2], later[TILES][2];
-    FETCH(next, tile)
-    FETCH(later, (tile + step))
+    // Two tiles of inputs are on their way while one is computed.
+    uint w[REGS], first[2 * TILES], second[2 * TILES], x[TILES][2];
+    FETCH(first, tile)
+    FETCH(second, (tile + step))
     UNROLLED for (int i = 0; i < REGS / 4; ++i) {
         const uint4 v = weights[i * 32 + lane];
         w[4 * i] = v.x, w[4 * i + 1] = v.y, w[4 * i + 2] = v.z, w[4 * i + 3] = v.w;
     }
-    for (; tile < tiles; tile += step) {
-        uint x[TILES][2], a[TILES][KT][4];
-        float c[TILES][NT][4];
-        UNROLLED for (int u = 0; u < 2 * TILES; ++u) {
-            x[u / 2][u % 2] = decode(next[u / 2][u % 2]);
-            next[u / 2][u % 2] = later[u / 2][u % 2];
-        }
-        FETCH(later, (tile + 2 * step))
-        //@LAYERS@
-        const int whole = (tile + 1) * 16 * TILES <= n;
-        UNROLLED for (int u = 0; u < 2 * TILES; ++u) {
-            const int hit = (tile * 2 * TILES + u) * 8 + row;
-            if (column < N_OUT && (whole || hit < n)) {
-                const float p = c[u / 2][0][2 * (u % 2)], q = c[u / 2][0][2 * (u % 2) + 1];
-#if FIXED
-                const uint two = finish(p, w[LAST], w[LAST + 1], w[LAST + 2]) |
-                                 (finish(q, w[LAST + 3], w[LAST + 4], w[LAST + 5]) << 16);
-#else
-                const uint two = pair_linear(p, q, 0);
-#endif
-                out[hit * (N_OUT / 2) + t] = two;
-            }
-        }
+    for (;;) {
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u) x[u / 2][u % 2] = decode(first[u] & mask);
+        FETCH(first, (tile + 2 * step))
+        layers(x, w, out, tile, row, t, n);
+        tile += step;
+        if (tile >= tiles) break;
+        UNROLLED for (int u = 0; u < 2 * TILES; ++u) x[u / 2][u % 2] = decode(second[u] & mask);
+        FETCH(second, (tile + 2 * step))
+        layers(x, w, out, tile, row, t, n);
+        tile += step;
+        if (tile >= tiles) break;
     }
 }
 

@@ -147,17 +147,6 @@ class TorchRunner:
         self.finish()
         return np.array([round(a.elapsed_time(b) * 1e6) for a, b in pairs], np.int64)
 
-    def stream_time(self, count: int) -> int:
-        """Device time of `count` back-to-back runs, ns."""
-        start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record(self._stream)
-        for i in range(count):
-            self.launch(i % self.sets)
-        stop.record(self._stream)
-        self.finish()
-        nanoseconds: int = round(start.elapsed_time(stop) * 1e6)
-        return nanoseconds
-
     def close(self) -> None:
         """Leave inference mode and free the buffers."""
         self._inference.__exit__(None, None, None)
