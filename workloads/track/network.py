@@ -8,7 +8,7 @@ multiples of 2^-f in [-k 2^i, 2^i - 2^-f]. An element with k + i + f <= 0 is the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ class Format:
     @property
     def width(self) -> Ints:
         """Bits of each element; 0 where it is the constant zero."""
-        return np.maximum(self.signed + self.integer + self.fraction, 0)
+        width: Ints = np.maximum(self.signed + self.integer + self.fraction, 0)
+        return width
 
     @property
     def grid(self) -> int:
@@ -153,7 +154,7 @@ class FloatNetwork:
         return x.astype(np.float64)
 
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "tanh": np.tanh,
     "linear": lambda x: x,
