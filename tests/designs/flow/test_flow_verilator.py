@@ -94,13 +94,13 @@ def test_simulator_that_dies_after_its_tests_passed(tmp_path: Path) -> None:
     assert "simulator: exit status 3" in result.message
 
 
-def test_a_second_design_builds_quickly(tmp_path: Path) -> None:
+def test_a_second_design_builds_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path, "good")
     text = COUNTER.replace("count + ", f"16'd{time.time_ns() % 65536} ^ count - ")
     result = run(tmp_path, "no_such_test", text=text)
-    assert result.build_s < 5, "the runtime comes from the cache; about 1 s on an idle machine"
-    again = run(tmp_path, "no_such_test", text=text)
-    assert again.build_s < 0.5, "so does an unchanged simulator"
+    assert result.build_s < 8, "the runtime comes from the cache: about 1 s on an idle machine, 15 s without it"
+    monkeypatch.setattr(verilator, "run_verilator", lambda *_: pytest.fail("an unchanged simulator is built again"))
+    run(tmp_path, "no_such_test", text=text)
 
 
 def test_waves(tmp_path: Path) -> None:
