@@ -190,4 +190,4 @@ def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
     if bands:
         yield f"band: {' and '.join(dict.fromkeys(bands))}"
     for row in (over, under):
-        yield from (f"stale: {found}" for found in row.stale)
+        yield from (f"stale: {row.implementation} on {row.device}" for _ in row.stale[:1])

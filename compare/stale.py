@@ -35,7 +35,7 @@ class StaleCheck:
         now = self._hash(provenance.sources)
         if now == provenance.sources_hash:
             return None
-        reason = now if now.startswith("source ") else f"{', '.join(provenance.sources)} changed since it was taken"
+        reason = now if now.startswith("source ") else f"a file it depends on ({len(provenance.sources)} in all) changed since it was taken"
         return Stale(reason, provenance.command)
 
 

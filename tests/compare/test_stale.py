@@ -21,7 +21,7 @@ def test_fresh_then_stale_then_gone(root: Path) -> None:
     assert StaleCheck(root)(made) is None
     (root / "src" / "a.cl").write_text("kernel 2")
     stale = StaleCheck(root)(made)
-    assert str(stale) == "src changed since it was taken; renew with `gatewarp measure track`"
+    assert str(stale) == "a file it depends on (1 in all) changed since it was taken; renew with `gatewarp measure track`"
     (root / "src" / "a.cl").unlink()
     (root / "src").rmdir()
     gone = StaleCheck(root)(made)
