@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from compare.provenance import make_provenance, utc_now
+from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Scalar, Stage
 from gpu import IMPLEMENTATIONS
 from gpu.runtime import loop, nvml
 from gpu.runtime.device import Device, DeviceError, open_device
-from gpu.runtime.results import band, from_timing
+from gpu.runtime.results import band, from_timing, revised, write
 from gpu.track.bench import Bench
 from gpu.track.kernels import SOURCES, Kernel, Network, supported
 from workloads.api import UnknownNameError
@@ -328,31 +326,6 @@ def _parameter_files(workload: str, case: str) -> list[str]:
     return [own] if _exists(own) else [f"workloads/{workload}/parameters.py"]
 
 
-def _revised(record: Record, revision: str) -> Record:
-    """Name the revision where git cannot; the hash of the sources stays what it is."""
-    if not revision or record.provenance.revision != "unknown":
-        return record
-    return replace(record, provenance=replace(record.provenance, revision=revision))
-
-
-def write(folder: Path, stem: str, records: Iterator[Record]) -> Path:
-    """Write records as they come to a temporary name, then rename; an interrupt leaves no half-written file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp = utc_now().replace("+00:00", "Z").replace("-", "").replace(":", "")
-    final = folder / f"{stem}-{stamp}.jsonl"
-    temporary = folder / f".{stem}-{stamp}-{os.getpid()}.part"
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
-            for record in records:
-                stream.write(record.to_json() + "\n")
-                stream.flush()
-        os.rename(temporary, final)
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-    return final
-
-
 def product_command(options: argparse.Namespace) -> str:
     """The `gatewarp measure` command that renews these records: options once for each value, no output folder."""
     words = ["gatewarp", "measure", options.workload, "--device", options.device, "--case", options.case]
@@ -404,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         stem = f"{options.workload}-{options.device.replace(':', '-')}-{options.case}"
-        print(write(options.out, stem, (_revised(record, options.revision) for record in records)))
+        print(write(options.out, stem, (revised(record, options.revision) for record in records)))
     except (UnknownNameError, DeviceError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

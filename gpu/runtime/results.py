@@ -1,12 +1,17 @@
-"""From times to the measurements of a record."""
+"""From times to the measurements of a record, and from records to a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from compare.record import Boundary, Measurement, Stage
+from compare.provenance import utc_now
+from compare.record import Boundary, Measurement, Record, Stage
 from gpu.runtime import loop
 from gpu.runtime.stats import percentile
 
@@ -46,3 +51,28 @@ def from_timing(timing: loop.Timing) -> list[Measurement]:
                     )
                 )
     return found
+
+
+def revised(record: Record, revision: str) -> Record:
+    """Name the revision where git cannot; the hash of the sources stays what it is."""
+    if not revision or record.provenance.revision != "unknown":
+        return record
+    return replace(record, provenance=replace(record.provenance, revision=revision))
+
+
+def write(folder: Path, stem: str, records: Iterator[Record]) -> Path:
+    """Write records as they come to a temporary name, then rename; an interrupt leaves no half-written file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = utc_now().replace("+00:00", "Z").replace("-", "").replace(":", "")
+    final = folder / f"{stem}-{stamp}.jsonl"
+    temporary = folder / f".{stem}-{stamp}-{os.getpid()}.part"
+    try:
+        with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
+            for record in records:
+                stream.write(record.to_json() + "\n")
+                stream.flush()
+        os.rename(temporary, final)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+    return final
