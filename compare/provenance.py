@@ -26,12 +26,12 @@ def repo_root() -> Path:
     return Path(__file__).resolve().parents[1]
 
 
-def hash_sources(root: Path | str, paths: Iterable[str]) -> str:
+def hash_sources(root: Path | str, paths: Iterable[str], instead: Mapping[str, str] | None = None) -> str:
     """Return the SHA-256 (64 hexadecimal digits) over the names and contents of files and folders.
 
     `paths` are relative to `root`; folders count with all that is in them, except `__pycache__` and names that begin
-    with a dot. Order and repetition of `paths` do not matter. Errors: SourceError, naming a path that is missing,
-    absolute or outside `root`.
+    with a dot. Order and repetition of `paths` do not matter. `instead` gives, by path, the SHA-256 of another text
+    of some files. Errors: SourceError, naming a path that is missing, absolute or outside `root`.
     """
     top = Path(root).resolve()
     files: dict[str, Path] = {}
@@ -45,7 +45,9 @@ def hash_sources(root: Path | str, paths: Iterable[str]) -> str:
             files[Path(os.path.normpath(file)).relative_to(top).as_posix()] = file
     digest = hashlib.sha256()
     for name in sorted(files):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(files[name].read_bytes()).digest())
+        other = (instead or {}).get(name)
+        content = bytes.fromhex(other) if other else hashlib.sha256(files[name].read_bytes()).digest()
+        digest.update(name.encode() + b"\0" + content)
     return digest.hexdigest()
 
 

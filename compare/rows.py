@@ -192,7 +192,7 @@ def rows_of(stored: Stored, stale: StaleCheck) -> Iterator[Row]:
     """Yield the rows of a record: one for each boundary at which its time or throughput was cut, else a single one."""
     record = stored.record
     cuts = [b for b in _TIME_BOUNDARIES if any(m.boundary == b for m in record.measurements if _is_timed(m))]
-    found = stale(record)
+    found, note = stale(record), stale.note(record)
     quality = {
         m.quantity.removeprefix("quality."): Figure.of(m)
         for m in record.measurements
@@ -218,6 +218,7 @@ def rows_of(stored: Stored, stale: StaleCheck) -> Iterator[Row]:
             conditions=record.conditions,
             quality=quality,
             stale=(found,) if found else (),
+            notes=(note,) if note else (),
         )
 
 

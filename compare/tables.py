@@ -10,6 +10,7 @@ from compare.comparison import Comparison
 from compare.record import Boundary
 from compare.referee import QUALITY_TOLERANCE, Ratio, Refusal
 from compare.rows import SIMULATION, Row, batch_text, samples_needed
+from compare.stale import EQUIVALENT
 
 #: Where time was cut, for the title of a table.
 CUTS = {
@@ -51,7 +52,7 @@ def remarks(comparison: Comparison) -> list[str]:
     """Return what a reader of the tables should know besides: what was left out, superseded, stale or skipped."""
     said = []
     if hidden := len(comparison.rows) - len(comparison.shown):
-        said.append(f"{hidden} more rows of batch sweeps are in the CSV output.")
+        said.append(f"{hidden} more rows, of other batches and slower ways to launch, are in the CSV output.")
     shown = [row.figures for row in comparison.shown]
     if any("latency_p99" in figures and figures["latency_p99"].lacking for figures in shown):
         said.append(f"p99 is not printed where it has no 99 % band and fewer than {samples_needed('99'):,} samples.")
@@ -63,6 +64,9 @@ def remarks(comparison: Comparison) -> list[str]:
         said.append(f"Energy on {name}: {cuts} boundary, n = {several}.")
     if comparison.superseded:
         said.append(f"{comparison.superseded} rows were superseded by newer ones or by your own.")
+    said += sorted(
+        {f"{row.implementation} on {row.device}: {n}." for row in comparison.rows for n in row.notes if EQUIVALENT in n}
+    )
     said += [f"Stale: {' on '.join(line[:2])}: {line[3]}; renew with `{line[4]}`." for line in stale(comparison).rows]
     said += [f"Skipped: {problem}" for problem in comparison.problems]
     return said

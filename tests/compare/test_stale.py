@@ -1,12 +1,14 @@
 """A record is stale when its sources are not what they were."""
 
+import hashlib
+import tomllib
 from pathlib import Path
 
 import pytest
 from synthetic_records import measurement, record
 
-from compare.provenance import hash_sources
-from compare.stale import StaleCheck
+from compare.provenance import hash_sources, repo_root
+from compare.stale import StaleCheck, equivalents
 
 
 @pytest.fixture
@@ -21,7 +23,9 @@ def test_fresh_then_stale_then_gone(root: Path) -> None:
     assert StaleCheck(root)(made) is None
     (root / "src" / "a.cl").write_text("kernel 2")
     stale = StaleCheck(root)(made)
-    assert str(stale) == "a file it depends on (1 in all) changed since it was taken; renew with `gatewarp measure track`"
+    assert (
+        str(stale) == "a file it depends on (1 in all) changed since it was taken; renew with `gatewarp measure track`"
+    )
     (root / "src" / "a.cl").unlink()
     (root / "src").rmdir()
     gone = StaleCheck(root)(made)
@@ -34,3 +38,33 @@ def test_a_record_without_sources_cannot_be_fresh(root: Path) -> None:
     stale = StaleCheck(root)(record(measurement("latency", 5), sources=()))
     assert stale is not None
     assert "no sources" in stale.reason
+
+
+def test_an_equivalent_text_keeps_a_record_fresh_and_says_so(root: Path) -> None:
+    made = record(measurement("latency", 5), sources=("src",), sources_hash=hash_sources(root, ["src"]))
+    listed = root / "compare" / "reference" / "equivalent.toml"
+    listed.parent.mkdir(parents=True)
+
+    def change(text: str) -> StaleCheck:
+        was = hashlib.sha256(b"kernel").hexdigest()
+        now = hashlib.sha256(b"kernel // a remark").hexdigest()
+        entry = f'[[file]]\npath = "src/a.cl"\nwas = "{was}"\nnow = "{now}"\nreason = "a remark"\n'
+        listed.write_text(entry)
+        (root / "src" / "a.cl").write_text(text)
+        return StaleCheck(root)
+
+    check = change("kernel // a remark")
+    assert check(made) is None
+    assert check.note(made) == "taken with another text of src/a.cl: a remark"
+    # A third text is equivalent to neither, and without the list the second is not.
+    assert change("kernel 2")(made) is not None
+    change("kernel // a remark")
+    listed.unlink()
+    assert StaleCheck(root)(made) is not None
+
+
+def test_the_shipped_list_is_true_of_today_s_files() -> None:
+    """An entry that no longer applies is to be removed."""
+    root = repo_root()
+    entries = tomllib.loads((root / "compare" / "reference" / "equivalent.toml").read_text())["file"]
+    assert len(equivalents(root)) == len(entries)
