@@ -117,7 +117,11 @@ def test_labels_do_not_overlap_and_stay_inside(tmp_path: Path, spread: float) ->
     """Eight lines that nearly coincide still get eight readable names."""
     many = [
         kernel(
-            batch, batch * 1e4 * spread**n, int(5000 + batch / 100 * spread**n), launch=f"mode{n}", arithmetic="fp16"
+            batch,
+            batch * 1e4 * spread**n,
+            int(5000 + batch / 100 * spread**n),
+            implementation=f"gpu/track/kernel{n}",
+            arithmetic="fp16",
         )
         for n in range(10)
         for batch in (1, 4096, 2**20)

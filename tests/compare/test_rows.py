@@ -106,3 +106,13 @@ def test_quality_is_attached_by_arithmetic_or_by_reference() -> None:
 )
 def test_batch_text(batch: int | str | None, said: str) -> None:
     assert batch_text(batch) == said
+
+
+def test_of_several_ways_to_launch_the_fastest_is_shown() -> None:
+    from compare.comparison import _one_launch
+    from compare.plots import series_of
+
+    slow, quick = kernel(1, 1e5, 9000, launch="queue"), kernel(1, 2e5, 5000, launch="graph")
+    found = rows(slow, quick)
+    assert [row.launch for row in _one_launch(found)] == ["graph"]
+    assert [line.rows[0].launch for line in series_of(found)] == ["graph"]
