@@ -35,4 +35,3 @@ def test_hits_through_the_serial_port(tmp_path: Path) -> None:
     words = [int.from_bytes(raw[i : i + out_bytes], "little") for i in range(0, len(raw), out_bytes)]
     got = model.unpack(words, model.out_width(fixed), fixed.widths[-1])
     assert np.array_equal(got, fixed.evaluate(x))
-
