@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.caution import careful, with_drift
 from compare.derive import derive
 from compare.record import Boundary
 from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio
@@ -65,7 +66,7 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     others, superseded = newest(row for row in everything if row.device not in (ORACLE, SIMULATION))
     joined, failed = derive([*others, *simulations])
     rows, dropped = newest(joined)
-    rows = sorted((with_quality(row, known) for row in rows), key=_order)
+    rows = sorted((with_quality(row, known) for row in careful(rows)), key=_order)
 
     verdicts = list(_verdicts(rows))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]
@@ -124,15 +125,17 @@ def _value(row: Row, figure: str, missing: float = float("-inf")) -> float:
 
 
 def _verdicts(rows: list[Row]) -> Iterator[Verdict]:
+    drifting = list(with_drift(rows))
     for case in dict.fromkeys(row.case for row in rows):
-        ours = [row for row in rows if row.case == case]
+        ours = [row for row in drifting if row.case == case]
         fpgas = [r for r in ours if r.kind == "fpga" and r.boundary == Boundary.KERNEL]
         gpus = [r for r in ours if r.kind == "gpu"] or [r for r in ours if r.kind == "cpu"]
         for fpga in fpgas:
             for device in dict.fromkeys(r.device for r in gpus):
                 yield from _across(fpga, [r for r in gpus if r.device == device])
         yield from _baselines(ours)
-        yield from _floors(ours)
+        # A latency and the empty launch beside it are of one moment: no drift between them.
+        yield from _floors([row for row in rows if row.case == case])
 
 
 Choice = Callable[[list[Row], str], Row | None]
@@ -193,7 +196,7 @@ def _baselines(rows: list[Row]) -> Iterator[Verdict]:
     """Set each product implementation, in its best launch mode, against each mode of the outside baselines.
 
     Same device, boundary, arithmetic and batch: throughput and energy at the largest batch that both have, latency at
-    the smallest.
+    the smallest, and as the host sees it where that is known: device APIs do not bracket a kernel alike.
     """
     gpus = [row for row in rows if row.kind in ("gpu", "cpu") and isinstance(row.batch, int)]
     products = _series([row for row in gpus if row.tier == "product"], lambda r: (r.implementation,))
@@ -203,8 +206,9 @@ def _baselines(rows: list[Row]) -> Iterator[Verdict]:
             pairs = {row.boundary for row in ours} & {row.boundary for row in base}
             if not pairs or (ours[0].device, ours[0].arithmetic) != (base[0].device, base[0].arithmetic):
                 continue
-            cut = min(pairs, key=_BOUNDARIES.index)
+            nearest = min(pairs, key=_BOUNDARIES.index)
             for figure, pick in (("throughput", max), ("latency_p50", min), ("energy", max)):
+                cut = Boundary.HOST if figure == "latency_p50" and Boundary.HOST in pairs else nearest
                 having = [[r for r in side if r.boundary == cut and figure in r.figures] for side in (ours, base)]
                 batches = {row.batch for row in having[0]} & {row.batch for row in having[1]}
                 if batches:
@@ -222,7 +226,7 @@ def _series(rows: list[Row], key: Callable[[Row], tuple[str, ...]]) -> list[list
 
 
 def _floors(rows: list[Row]) -> Iterator[Verdict]:
-    """Set the fastest product row of each implementation, boundary and small batch against a bare launch."""
+    """Set the fastest launch of each product kernel, boundary and small batch against a bare launch."""
     small = [
         row
         for row in rows
@@ -230,7 +234,7 @@ def _floors(rows: list[Row]) -> Iterator[Verdict]:
     ]
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in small:
-        groups.setdefault((row.device, row.implementation, row.boundary, row.batch), []).append(row)
+        groups.setdefault((row.device, row.implementation, row.arithmetic, row.boundary, row.batch), []).append(row)
     for group in groups.values():
         if best := _best(group, "latency_p50"):
             yield over_floor(best)

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from compare.comparison import Comparison
 from compare.derive import band
 from compare.record import Boundary
-from compare.rows import Figure, Row, batch_text
+from compare.rows import Row, batch_text
 from compare.text import si
 
 #: After Okabe and Ito's palette, which colour-blind people can tell apart; pale ones darkened, for they also set text.
@@ -48,9 +48,22 @@ class Series:
         pairs = [(float(b), f.value) for b, f in known if isinstance(b, int)]
         return [x for x, _ in pairs], [y for _, y in pairs]
 
-    def flat(self, name: str) -> Figure | None:
-        """Return the figure of a pipeline that does not batch, else None."""
-        return self.rows[0].figures.get(name) if not isinstance(self.rows[0].batch, int) else None
+    def pipeline(self, name: str, first: float, last: float) -> tuple[list[float], ...]:
+        """Return batches from `first` to `last` with low, value and high of a pipeline that does not batch.
+
+        Its throughput is the same for any batch. n items take the latency of one and n - 1 intervals more, so the
+        latency of a batch is latency + (n - 1) / throughput.
+        """
+        figures = self.rows[0].figures
+        if name not in figures or "throughput" not in figures:
+            return [], [], [], []
+        (low, high), value = band(figures[name]), figures[name].value
+        (slow, quick), rate = band(figures["throughput"]), figures["throughput"].value
+        x = [first * (last / first) ** (i / 200) for i in range(201)]
+        if name == "throughput":
+            return x, [low] * len(x), [value] * len(x), [high] * len(x)
+        more = [max(n - 1, 0.0) * 1e9 for n in x]
+        return x, [low + m / quick for m in more], [value + m / rate for m in more], [high + m / slow for m in more]
 
 
 def figures(comparison: Comparison) -> dict[str, Canvas]:
@@ -128,11 +141,13 @@ def _panel(axes: Axes, lines: list[Series], name: str, title: str, unit: str) ->
     first, last = min(batches), max(max(batches), min(batches) * 4)
     ends: list[tuple[float, str, str]] = []
     for line, colour in zip(lines, PALETTE, strict=False):
-        if flat := line.flat(name):
-            low, high = band(flat)
-            axes.fill_between([first, last * 1.3], low * scale, high * scale, color=colour, alpha=0.25, linewidth=0)
-            axes.plot([first, last * 1.3], [flat.value * scale] * 2, color=colour, linewidth=2.5)
-            ends.append((flat.value * scale, line.name, colour))
+        if not isinstance(line.rows[0].batch, int):
+            x, low, middle, high = line.pipeline(name, first, last * 1.3)
+            if x:
+                scaled = [[value * scale for value in values] for values in (low, middle, high)]
+                axes.fill_between(x, scaled[0], scaled[2], color=colour, alpha=0.25, linewidth=0)
+                axes.plot(x, scaled[1], color=colour, linewidth=2.5)
+                ends.append((scaled[1][-1], line.name, colour))
             continue
         x, y = line.points(name)
         if x:

@@ -47,6 +47,8 @@ class Figure:
     low: float | None = None
     high: float | None = None
     spread: str = ""
+    #: A percentile that carried a confidence band before its band was widened.
+    confident: bool = False
 
     @classmethod
     def of(cls, m: Measurement) -> Figure:
@@ -69,7 +71,7 @@ class Figure:
 
         A percentile whose band is the 99 % one of its order statistics (`ci99`) says itself how sure it is.
         """
-        if self.statistic[0] != "p" or self.spread == CONFIDENCE_BAND:
+        if self.statistic[0] != "p" or self.confident or self.spread == CONFIDENCE_BAND:
             return 0
         needed = samples_needed(self.statistic[1:])
         return needed if self.samples < needed else 0
@@ -261,14 +263,18 @@ def newest(rows: Iterable[Row]) -> tuple[list[Row], int]:
 
 
 def same_run(a: Row, b: Row) -> bool:
-    """Whether two rows come from one run: the same `run` condition, or the same host and device within an hour."""
-    run = a.conditions.get("run")
-    if run is not None and run == b.conditions.get("run"):
-        return True
-    if a.device != b.device or {r.provenance.host for r in a.records} != {r.provenance.host for r in b.records}:
+    """Whether two rows come from one run: one `run` condition, or one command on one host and device within an hour."""
+    runs = (a.conditions.get("run"), b.conditions.get("run"))
+    if runs != (None, None):
+        return runs[0] == runs[1]
+    if a.device != b.device or _taken(a) != _taken(b):
         return False
     apart = datetime.fromisoformat(a.time) - datetime.fromisoformat(b.time)
     return abs(apart.total_seconds()) <= _SAME_RUN_SECONDS
+
+
+def _taken(row: Row) -> set[tuple[str, str]]:
+    return {(record.provenance.host, record.provenance.command) for record in row.records}
 
 
 def with_quality(row: Row, known: Mapping[tuple[str, str, str], Mapping[str, Figure]]) -> Row:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compare import text
+from compare.caution import floors, sensor_error
 from compare.comparison import Comparison
 from compare.record import Boundary
 from compare.referee import QUALITY_TOLERANCE, Ratio, Refusal
@@ -61,7 +62,15 @@ def remarks(comparison: Comparison) -> list[str]:
         cuts = "/".join(sorted({cut for device, cut, _ in taken if device == name}))
         counts = sorted({count for device, _, count in taken if device == name})
         several = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-        said.append(f"Energy on {name}: {cuts} boundary, n = {several}.")
+        idle = next((f.value for r in comparison.rows if r.device == name and (f := r.figures.get("idle_power"))), None)
+        drawn = f", idle power ({idle:.0f} W) included" if idle else ""
+        error = f", sensor error of {sensor_error(name):.0%} in the bands" if sensor_error(name) else ""
+        said.append(f"Energy on {name}: {cuts} boundary, n = {several}{drawn}{error}.")
+    said += _launch_remarks(comparison)
+    if bare := [
+        case for case in comparison.cases if not any(row.case == case and row.quality for row in comparison.rows)
+    ]:
+        said.append(f"No quality is known of {', '.join(bare)}: untrained parameters show none.")
     if comparison.superseded:
         said.append(f"{comparison.superseded} rows were superseded by newer ones or by your own.")
     said += sorted(
@@ -70,6 +79,16 @@ def remarks(comparison: Comparison) -> list[str]:
     said += [f"Stale: {' on '.join(line[:2])}: {line[3]}; renew with `{line[4]}`." for line in stale(comparison).rows]
     said += [f"Skipped: {problem}" for problem in comparison.problems]
     return said
+
+
+def _launch_remarks(comparison: Comparison) -> Iterator[str]:
+    """Say how far an empty launch drifted within one run, at the boundary that all APIs share."""
+    found = floors(row for row in comparison.rows if row.boundary == Boundary.HOST)
+    drifts = [(low, high) for low, high in found.values() if high > 1.1 * low]
+    if drifts:
+        low, high = max(drifts, key=lambda d: d[1] / d[0])
+        said = f"{text.si(low * 1e-9, 's')} at one moment of a run and {text.si(high * 1e-9, 's')} at another"
+        yield f"An empty launch took {said} (medians, host boundary); ratios of latencies carry that drift."
 
 
 def without(table: Table, column: str) -> Table:

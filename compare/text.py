@@ -85,6 +85,9 @@ def evidence(row: Row) -> str:
         said.append(f"{fmax.samples} seed{'s' if fmax.samples > 1 else ''}")
     elif p50 := row.figures.get("latency_p50"):
         said.append(f"n = {p50.samples:,}")
+    power, idle = row.figures.get("power"), row.figures.get("idle_power")
+    if power and idle and idle.value > power.value / 2:
+        said.append(f"{min(idle.value / power.value, 1.0):.0%} of the energy is idle power")
     if row.tier != "product":
         said.append(row.tier)
     said.append(" and ".join(dict.fromkeys(row.origins)))
@@ -93,14 +96,16 @@ def evidence(row: Row) -> str:
     return ", ".join(said)
 
 
-def times(value: float) -> str:
-    """Return a ratio: `20.0`, or `1/20.0` below one."""
-    return digits(value) if value >= 1 else f"1/{digits(1 / value)}"
+def times(value: float, inverse: bool | None = None) -> str:
+    """Return a ratio: `20.0`, or `1/20.0` where it is below one (or where `inverse` says so)."""
+    upside_down = value < 1 if inverse is None else inverse
+    return f"1/{digits(1 / value)}" if upside_down and value else digits(value)
 
 
 def ratio(verdict: Ratio) -> str:
-    """Return a ratio with its band."""
-    low, value, high = times(verdict.low), times(verdict.value), times(verdict.high)
+    """Return a ratio with its band, all three the same way up."""
+    inverse = verdict.value < 1
+    low, value, high = (times(v, inverse) for v in (verdict.low, verdict.value, verdict.high))
     return value if low == value == high else f"{value} [{low} – {high}]"
 
 
