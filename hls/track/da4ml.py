@@ -37,8 +37,8 @@ ARITHMETICS = ("fixed",)
 
 #: Longest logic between two registers: one carry chain and, where it follows at once, a ReLU.
 STAGE_NS = 4.5
-#: Clock of the board top. Place and route works towards it, and the PLL gives it.
-BOARD_MHZ: Mapping[str, float] = {"ulx3s-85f": 180.0}
+#: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
+BOARD_MHZ = 180.0
 
 Progress = Callable[[str, int, int], None]
 
@@ -57,19 +57,30 @@ class Design:
 
 
 def sources_of(case: str) -> list[str]:
-    """Repository-relative files that determine the RTL of a case and what simulation says of it."""
+    """Repository-relative files that determine the RTL of a case."""
     trained = (parameters.keras_path_of(case), parameters.path_of(case))
-    names = ("hls/track/da4ml.py", "hls/track/core.py", "hls/track/model.py", "hls/flow/schedule.py")
+    names = ("da4ml.py", "core.py", "model.py")
+    format_and_oracle = ("workloads/track/__init__.py", "workloads/track/network.py")
     library = ("designs/lib/credit_stream.sv", "designs/lib/stream_fifo.sv")
-    return [*(p.relative_to(repo_root()).as_posix() for p in trained), *names, *library]
+    own = [f"hls/track/{name}" for name in names]
+    return [*(_relative(p) for p in trained), *own, "hls/flow/schedule.py", *format_and_oracle, *library]
+
+
+def simulated_sources_of(case: str) -> list[str]:
+    """`sources_of`, and what counts the cycles."""
+    return [*sources_of(case), "hls/track/bench_track.py", "designs/flow/bench.py"]
 
 
 def routed_sources_of(case: str, board: str) -> list[str]:
     """`sources_of`, and what else determines a routing."""
     files = [*uart_top_sources(), boards.FOLDER / "top.py", boards.FOLDER / f"{board}.toml"]
     files += [boards.load(board).constraints]
-    flow = ["designs/flow/yosys.py", "designs/flow/nextpnr.py"]
-    return [*sources_of(case), *flow, *(f.relative_to(repo_root()).as_posix() for f in files)]
+    flow = [f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "seeds")]
+    return [*sources_of(case), *flow, "designs/boards/pll.py", *(_relative(f) for f in files)]
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(repo_root()).as_posix()
 
 
 def generate(case: str) -> Design:
@@ -199,7 +210,7 @@ def _simulated(design: Design, payload: Mapping[str, Any], seed: int) -> Record:
         },
         provenance=make_provenance(
             f"gatewarp verify track --case {design.case} --implementation {NAME}",
-            sources_of(design.case),
+            simulated_sources_of(design.case),
             versions("verilator", "cocotb"),
             source="cycle-accurate simulation of the core, operands at its pins",
         ),
@@ -218,13 +229,12 @@ def build(
     `out` is the folder for `track-<case>-<board>.bit` (default: build/). Errors: BoardError, FlowError, MissingTool.
     """
     chosen = boards.load(board)
-    mhz = BOARD_MHZ.get(board, 100.0)
     design = generate(case)
     if progress:
         progress("synthesise", 0, seeds + 1)
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
         top = Path(folder) / "board_top.sv"
-        top.write_text(uart_top(TOP, design.in_bits, design.out_bits, chosen, mhz))
+        top.write_text(uart_top(TOP, design.in_bits, design.out_bits, chosen, BOARD_MHZ))
         # Both lists have the FIFO.
         sources = list(dict.fromkeys([*uart_top_sources(), *design.sources, top]))
         synthesis = synth_ecp5("board_top", sources)
@@ -236,16 +246,19 @@ def build(
         package=chosen.package,
         speed=chosen.speed,
         lpf=chosen.constraints,
-        target_mhz=mhz,
+        target_mhz=BOARD_MHZ,
         clock=CLOCK,
     )
     bit = ecppack.pack(spread.best.textcfg)
     target = (out or repo_root() / "build") / f"track-{case}-{board}.bit"
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".bit.part")
-    part.write_bytes(bit.read_bytes())
-    part.rename(target)
-    yield _routed(design, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, target)
+    try:
+        part.write_bytes(bit.read_bytes())
+        part.rename(target)
+    finally:
+        part.unlink(missing_ok=True)
+    yield _routed(design, board, chosen.part, clock(chosen, BOARD_MHZ).frequency_hz, spread, target)
 
 
 def _routed(design: Design, board: str, part: str, clock_hz: float, spread: Spread, bit: Path) -> Record:
@@ -285,6 +298,8 @@ def _routed(design: Design, board: str, part: str, clock_hz: float, spread: Spre
             "resources_of": "core, serial port and PLL, at the median seed",
             "bitstream_bytes": len(content),
             "bitstream_sha256": hashlib.sha256(content).hexdigest(),
+            "bitstream_seed": spread.best.seed,
+            "bitstream_fmax_hz": spread.best.fmax_hz,
             "bitstream_clock_met": spread.best.met,
             "critical_path": str(routing.critical),
         },

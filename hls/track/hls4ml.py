@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from compare.provenance import make_provenance, repo_root
+from compare.record import Boundary, Measurement, Record, Stage
 from designs.flow import cache
 from designs.flow.tools import compiler, compiler_version, run_tool
 from hls.track import model
@@ -31,6 +33,9 @@ ARITHMETICS = ("fixed",)
 BACKEND = "Vitis"
 #: The part and clock that the project asks Vitis for; nothing here is run on them.
 PART, CLOCK_NS = "xc7z020clg400-1", 8
+
+#: How far this goes without the vendor's tool.
+REACHED = "not synthesised: Vitis HLS is not here, so clock, latency and size are not known"
 
 Progress = Callable[[str, int, int], None]
 
@@ -103,6 +108,7 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
     worst = float(np.abs(got - fixed.decode(fixed.evaluate(x))).max())
     if progress:
         progress("run the HLS project", 2, 2)
+    equal = float((got == fixed.decode(fixed.evaluate(x))).all(axis=1).mean())
     yield Check(
         implementation=NAME,
         case=case,
@@ -113,6 +119,35 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
         passed=worst == 0.0,
         worst=worst,
         tolerance=None,
-        detail=f"C++ of the {BACKEND} back end run natively; not synthesised (Vitis is proprietary)",
+        detail=f"C++ of the {BACKEND} back end run natively; {REACHED}",
         seconds=time.monotonic() - began,
+        records=(_record(case, equal, len(x), seed),),
+    )
+
+
+def _record(case: str, equal: float, samples: int, seed: int) -> Record:
+    """What is known without Vitis: the share of hits on which the C++ equals the oracle, and that this is all."""
+    trained = (parameters.keras_path_of(case), parameters.path_of(case))
+    sources = [p.relative_to(repo_root()).as_posix() for p in trained]
+    sources += [
+        "hls/track/hls4ml.py",
+        "hls/track/model.py",
+        "workloads/track/network.py",
+        "workloads/track/__init__.py",
+    ]
+    return Record(
+        workload="track",
+        case=case,
+        implementation=NAME,
+        device=PART.split("clg")[0],
+        conditions={"arithmetic": "fixed", "batch": "any", "reached": REACHED, "seed": seed, "backend": BACKEND},
+        provenance=make_provenance(
+            f"gatewarp verify track --case {case} --implementation {NAME}",
+            sources,
+            {"hls4ml": metadata.version("hls4ml"), "HGQ2": metadata.version("HGQ2")},
+            source="C++ of the HLS project compiled with g++ and run natively",
+        ),
+        measurements=(
+            Measurement("quality.equal_to_oracle", equal, "1", "mean", samples, Stage.MEASURED, Boundary.NONE),
+        ),
     )
