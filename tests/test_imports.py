@@ -17,7 +17,7 @@ ALLOWED = {
     "workloads": ("compare.record", "compare.provenance"),
     "designs": ("workloads", "compare.record", "compare.provenance"),
     "hls": ("workloads", "compare.record", "compare.provenance", "designs.flow", "designs.boards", "designs.lib"),
-    "gpu": ("workloads", "compare.record", "compare.provenance"),
+    "gpu": ("workloads", "compare.record", "compare.provenance", "compare.store"),
     "gatewarp": PACKAGES,
 }
 

@@ -40,15 +40,19 @@ class Window:
 
 
 class Nvml:
-    """Counter, power and temperature of GPU `index`. Errors: EnergyError where NVML or the counter is missing."""
+    """Counter, power, temperature and clock of GPU `index`.
 
-    def __init__(self, index: int, library: Any = None) -> None:
+    Errors: EnergyError where NVML is missing, or the counter is and `energy` is wanted.
+    """
+
+    def __init__(self, index: int, library: Any = None, *, energy: bool = True) -> None:
         self._nvml = library = library if library is not None else _library()
         try:
             library.nvmlInit()
             self._handle = library.nvmlDeviceGetHandleByIndex(index)
             self.driver = _text(library.nvmlSystemGetDriverVersion())
-            self.millijoules()
+            if energy:
+                self.millijoules()
         except EnergyError:
             raise
         except Exception as error:
@@ -67,9 +71,12 @@ class Nvml:
         """Temperature of the GPU."""
         return int(self._nvml.nvmlDeviceGetTemperature(self._handle, 0))
 
-    def sm_clock(self) -> int:
-        """Clock of the multiprocessors now, MHz."""
-        return int(self._nvml.nvmlDeviceGetClockInfo(self._handle, 1))
+    def sm_clock(self) -> int | None:
+        """Clock of the multiprocessors now, MHz, or None where NVML does not tell it."""
+        try:
+            return int(self._nvml.nvmlDeviceGetClockInfo(self._handle, 1))
+        except Exception:  # whatever class the library raises: a clock that is not told is absent
+            return None
 
 
 def measure_window(

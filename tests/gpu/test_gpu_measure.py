@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 import gpu
 from compare.provenance import hash_sources, repo_root
 from compare.record import Record
+from compare.store import read_store, write_records
 from gpu import measure as module
-from gpu.runtime import loop, nvml
+from gpu.runtime import loop, null, nvml
 from gpu.runtime.device import DeviceError
+from gpu.track import torch as baseline
 from gpu.track.bench import Bench
 from workloads.api import UnknownNameError
 
@@ -36,7 +46,10 @@ def test_records_of_the_local_device(local):
         assert record.implementation == "gpu/track/opencl"
         assert record.provenance.tools["opencl"]
         assert record.provenance.sources_hash == hash_sources(repo_root(), record.provenance.sources)
-        assert "workloads/track/network.py" in record.provenance.sources
+        assert {"workloads/track/network.py", *module.TIMED} <= set(record.provenance.sources)
+        assert record.conditions["parameters"] == "trained"
+        assert record.conditions["clocks"] == "free-running"
+        assert "sm_clock_mhz" not in record.conditions, "no NVML, no clock"
         assert not any(
             s.startswith(("designs", "hls")) or "cuda" in s or "torch" in s for s in record.provenance.sources
         )
@@ -54,6 +67,20 @@ def test_records_of_the_local_device(local):
 
 def test_fixed_outputs_were_checked_exactly(local):
     assert all(r.conditions["worst_difference"] == 0.0 for r in local if r.conditions["arithmetic"] == "fixed")
+
+
+def test_records_of_one_call_say_so(local):
+    runs = {r.conditions["run"] for r in local}
+    assert len(runs) == 1
+    assert re.fullmatch("[0-9a-f]{12}", runs.pop())
+    again = {r.conditions["run"] for r in records("null", arithmetics=["fp32"])}
+    assert len(again) == 1
+    assert again != {r.conditions["run"] for r in local}
+
+
+def test_untrained_parameters_are_named():
+    (record,) = module.measure("track", "exatrkx", "null", (1,), ["fp32"], budget=BUDGET)
+    assert record.conditions["parameters"] == "untrained"
 
 
 def test_large_batches_rotate_beyond_the_cache():
@@ -75,6 +102,21 @@ def test_wrong_outputs_give_an_error_and_no_record(monkeypatch):
     monkeypatch.setattr(loop.DeviceRunner, "output", corrupt)
     with pytest.raises(module.WrongResultError, match="differ from the oracle"):
         records(batches=(3,), arithmetics=["fixed"])
+
+
+@pytest.mark.parametrize(("arithmetic", "factor", "good"), [("fp32", 0.5, True), ("fp32", 20.0, False)])
+def test_the_tolerance_is_the_one_of_the_record(local, monkeypatch, arithmetic, factor, good):
+    stated = next(r for r in local if r.conditions["arithmetic"] == arithmetic).conditions
+    assert 0 < stated["worst_difference"] <= stated["tolerance"] < 1e-4
+    shift = np.float32(factor * stated["tolerance"])
+    launch = loop.DeviceRunner.output
+    monkeypatch.setattr(loop.DeviceRunner, "output", lambda self, index: launch(self, index) + shift)
+    if good:
+        (record,) = records(batches=(3,), arithmetics=[arithmetic])
+        assert record.conditions["worst_difference"] == pytest.approx(float(shift), rel=0.5)
+    else:
+        with pytest.raises(module.WrongResultError, match="differ from the oracle"):
+            records(batches=(3,), arithmetics=[arithmetic])
 
 
 def test_the_null_device_measures_the_harness():
@@ -104,9 +146,186 @@ def test_unknown_arithmetic_and_batch():
         records(batches=(0,))
 
 
-def test_energy_without_a_counter_is_an_error():
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"modes": ["grpah"]}, UnknownNameError, "launch mode on null 'grpah'; valid: queue$"),
+        ({"modes": ["queue", "graph"]}, UnknownNameError, "launch mode on null 'graph'; valid: queue$"),
+        ({"modes": []}, DeviceError, "nothing on null would be measured.*gpu/track/null: fp32, fixed by queue"),
+        ({"arithmetics": []}, DeviceError, "nothing on null would be measured"),
+        ({"energy_batches": [1, 7, 64]}, DeviceError, "at batch 7, 64, which is not measured; batches: 1, 300"),
+        ({"seed": -3}, DeviceError, "negative, got -3"),
+        ({"batches": (1, 2**28 + 1)}, DeviceError, "batch 268435457 is too large for memory; at most 268435456"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_runs(monkeypatch, options, error, text):
+    monkeypatch.setattr(loop, "measure", lambda *a: pytest.fail("it measured"))
+    with pytest.raises(error, match=text):
+        records("null", **options)
+
+
+class FakeTorch:
+    """PyTorch on the null device: the functions of the module that `measure` uses, and a runner that does nothing."""
+
+    def __init__(self, monkeypatch, slug: str = "null") -> None:
+        self.made: list[tuple[str, str]] = []
+        monkeypatch.setattr(module, "unavailable", lambda name: "")
+        monkeypatch.setattr(baseline, "device_slug", lambda: slug)
+        monkeypatch.setattr(baseline, "tools", lambda: {"torch": "0"})
+        monkeypatch.setattr(baseline, "TorchRunner", self.runner)
+
+    def runner(self, network, arithmetic, x, sets, mode):
+        self.made.append((arithmetic, mode))
+        device = null.Null()
+        launches = [device.bind("", "mlp", (object(),), 1, 1) for _ in range(sets)]
+        buffers = [device.allocate(x.nbytes) for _ in range(sets)]
+        empty = device.bind("", "nothing", (), 1, 1)
+        return loop.DeviceRunner(device, len(x), launches, buffers, buffers, [x] * sets, np.empty_like(x), empty)
+
+
+def test_the_baseline_is_measured_in_the_same_run(monkeypatch):
+    fake = FakeTorch(monkeypatch)
+    found = records("null", batches=(1, 8), baseline=True)
+    ours = [("gpu/track/null", "fp32", "queue"), ("gpu/track/null", "fixed", "queue")]
+    theirs = [("gpu/track/torch", a, m) for a in ("fp32", "fp16") for m in ("eager", "graph")]
+    names = [(r.implementation, r.conditions["arithmetic"], r.conditions["launch_mode"]) for r in found]
+    assert names == (ours + theirs) * 2, "batch by batch"
+    assert fake.made == [(a, m) for _, a, m in theirs] * 2
+    assert len({r.conditions["run"] for r in found}) == 1
+    for record in found[2:6]:
+        assert record.provenance.tier == "outside baseline"
+        assert {"gpu/track/torch.py", *module.TIMED} <= set(record.provenance.sources)
+
+
+def test_launch_modes_of_the_baseline(monkeypatch):
+    assert set(module.BASELINE_MODES) <= set(baseline.MODES)
+    FakeTorch(monkeypatch)
+    found = records("null", batches=(1,), baseline=True, modes=["eager"])
+    assert {(r.implementation, r.conditions["launch_mode"]) for r in found} == {("gpu/track/torch", "eager")}
+    with pytest.raises(UnknownNameError, match=r"'compile'; valid: queue, eager, graph$"):
+        records("null", baseline=True, modes=["compile"])
+    with pytest.raises(DeviceError, match=r"measured for fixed; .*gpu/track/torch: fp32, fp16 by eager, graph"):
+        records("null", baseline=True, modes=["graph"], arithmetics=["fp32", "fixed"])
+    with pytest.raises(DeviceError, match="measured for queue; "):
+        records("null", baseline=True, modes=["queue", "graph"], arithmetics=["fp16"])
+
+
+def test_a_baseline_that_cannot_run_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(loop, "measure", lambda *a: pytest.fail("it measured"))
+    FakeTorch(monkeypatch, slug="nvidia-x")
+    with pytest.raises(DeviceError, match="PyTorch sees nvidia-x, not null"):
+        records("null", baseline=True)
+
+    def no_gpu():
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    monkeypatch.setattr(baseline, "device_slug", no_gpu)
+    with pytest.raises(DeviceError, match="no GPU here: Torch not compiled"):
+        records("null", baseline=True)
+    monkeypatch.setattr(module, "unavailable", lambda name: f"{name} is not installed")
+    with pytest.raises(DeviceError, match="gpu/track/torch is not installed"):
+        records("null", baseline=True)
+
+
+def test_energy_without_a_counter_is_an_error(monkeypatch):
+    monkeypatch.setattr(loop, "measure", lambda *a: pytest.fail("it measured"))
     with pytest.raises(nvml.EnergyError, match="no energy counter"):
         records("null", batches=(1,), energy_batches=(1,), arithmetics=["fp32"])
+
+
+class Meter:
+    """A counter of a null device whose every launch takes 1 ms and 0.3 J, and which rests at 100 W.
+
+    Its clock is the work and the rest themselves, so that windows of 5 s pass at once.
+    """
+
+    def __init__(self, device: null.Null, mhz: int | None = 1980) -> None:
+        self.device, self.mhz, self.rested = device, mhz, 0.0
+
+    def clock(self) -> float:
+        return self.rested + self.device.launched * 1e-3
+
+    def sleep(self, seconds: float) -> None:
+        self.rested += seconds
+
+    def millijoules(self) -> int:
+        return round(self.rested * 100_000) + self.device.launched * 300
+
+    def watts(self) -> float:
+        return 300.0
+
+    def celsius(self) -> int:
+        return 41
+
+    def sm_clock(self) -> int | None:
+        return self.mhz
+
+
+@pytest.fixture
+def metered(monkeypatch):
+    """A null device with a meter."""
+    device = null.Null()
+    meter = Meter(device)
+    monkeypatch.setattr(null, "open_index", lambda index: device)
+    monkeypatch.setattr(module, "_meter", lambda info, needed: meter)
+    monkeypatch.setattr(nvml, "measure_window", partial(nvml.measure_window, clock=meter.clock))
+    monkeypatch.setattr(nvml, "idle_power", partial(nvml.idle_power, clock=meter.clock, sleep=meter.sleep))
+    return meter
+
+
+def test_energy_is_that_of_one_item(metered):
+    plain, small, large = records("null", batches=(1, 2, 40), energy_batches=(2, 40), arithmetics=["fp32"])
+    for record, batch in ((small, 2), (large, 40)):
+        energy = record.get("energy", boundary="board")
+        assert energy.unit == "J/item"
+        assert energy.samples == len(energy.values) == nvml.WINDOWS
+        assert energy.value == pytest.approx(0.3 / batch, rel=1e-6)
+        assert (energy.low, energy.high) == (min(energy.values), max(energy.values))
+        assert record.get("power", boundary="board").value == pytest.approx(300.0, rel=1e-6)
+        assert record.get("throughput", statistic="mean", boundary="host").value == pytest.approx(batch * 1e3, rel=1e-6)
+        assert record.get("idle_power", boundary="board").value == pytest.approx(100.0, rel=1e-2)
+        assert record.conditions["energy_windows"] == 4
+        assert record.conditions["energy_window_seconds"] >= 5.0
+        assert record.conditions["power_check"] == pytest.approx(0.0, abs=1e-6)
+        assert record.conditions["power_check_passed"] is True
+        assert record.conditions["temperature_before"] == record.conditions["temperature_after"] == 41
+        assert "gpu/runtime/nvml.py" in record.provenance.sources
+        assert "NVML" in record.provenance.source
+    assert plain.get("energy") is None
+    assert "energy_windows" not in plain.conditions
+
+
+def test_the_clock_is_read_at_every_point(metered):
+    found = records("null", batches=(1, 2), energy_batches=(2,), arithmetics=["fp32"])
+    assert [r.conditions["sm_clock_mhz"] for r in found] == [1980, 1980]
+    metered.mhz = None
+    (record,) = records("null", batches=(1,), arithmetics=["fp32"])
+    assert "sm_clock_mhz" not in record.conditions
+
+
+def test_the_clock_is_read_with_work_in_the_queue():
+    events = []
+    runner = SimpleNamespace(sets=3, batch=1, launch=events.append, finish=lambda: events.append("finish"))
+    meter = SimpleNamespace(sm_clock=lambda: events.append("clock") or 1500)
+    session = module._Session("track", "embed", null.Null(), None, None, BUDGET, 1, "c", meter=meter)
+    assert session._sm_clock(runner) == 1500
+    assert events[-2:] == ["clock", "finish"]
+    assert events[-3] in (0, 1, 2)
+
+
+def test_the_meter_of_a_device(monkeypatch):
+    calls = []
+
+    def opened(index, *, energy):
+        calls.append((index, energy))
+        raise nvml.EnergyError("NVML needs the package")
+
+    monkeypatch.setattr(nvml, "Nvml", opened)
+    here = SimpleNamespace(slug="nvidia-x", nvml_index=2)
+    assert module._meter(here, needed=False) is None
+    with pytest.raises(nvml.EnergyError, match="needs the package"):
+        module._meter(here, needed=True)
+    assert calls == [(2, False), (2, True)]
 
 
 def test_the_command_line_writes_one_file(tmp_path, capsys):
@@ -125,12 +344,42 @@ def test_the_command_line_writes_one_file(tmp_path, capsys):
     ]
     assert module.main([*words, "--out", str(tmp_path)]) == 0
     (path,) = tmp_path.iterdir()
-    record = Record.from_json(path.read_text())
+    (record,), problems = read_store(tmp_path)
+    assert not problems
+    assert path.name.startswith("measure-track-null-embed-2")
     assert record.provenance.command == (
         "gatewarp measure track --device null --case embed --batch 1 --arithmetic fp32 --seconds 0.02 --launches 200"
     )
     assert module.main(["track", "--device", "nothing:0", "--out", str(tmp_path / "none")]) == 2
-    assert "valid:" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert "[1/1] gpu/track/null embed batch 1 fp32 queue" in printed.err
+    assert "valid:" in printed.err
+    assert str(path) in printed.out
+    assert not (tmp_path / "none").exists()
+    for wrong in (["--mode", "graph"], ["--energy", "7"], ["--seed", "-1"], ["--case", "../x"]):
+        assert module.main([*words, *wrong, "--out", str(tmp_path / "none")]) == 2
+    assert module.main([*words, "--energy", "1", "--out", str(tmp_path / "none")]) == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_numpy_is_enough(tmp_path):
+    """The measuring machine has numpy and the package of its device, nothing else of the product's dependencies."""
+    guard = (
+        "import sys, runpy\n"
+        "class Only:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        root = name.split('.')[0]\n"
+        "        if root not in {*sys.stdlib_module_names, 'numpy', 'gpu', 'compare', 'workloads'}:\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Only())\n"
+        "sys.argv[0] = 'gpu.measure'\n"
+        "runpy.run_module('gpu.measure', run_name='__main__')\n"
+    )
+    words = ["track", "--device", "null", "--batch", "1", "--seconds", "0.02", "--launches", "100"]
+    command = [sys.executable, "-c", guard, *words, "--arithmetic", "fp32", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=repo_root(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(read_store(tmp_path)[0]) == 1
 
 
 def test_an_interrupt_leaves_nothing(tmp_path, local):
@@ -139,8 +388,37 @@ def test_an_interrupt_leaves_nothing(tmp_path, local):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        module.write(tmp_path, "x", interrupted())
+        write_records(tmp_path, "x", interrupted())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_of_the_command_line_leaves_nothing(tmp_path, monkeypatch):
+    record = module._Session.record
+    seen = []
+
+    def interrupted(self, point, energy):
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(record(self, point, energy))
+        return seen[-1]
+
+    monkeypatch.setattr(module._Session, "record", interrupted)
+    words = ["track", "--device", "null", "--batch", "1", "2", "--seconds", "0.02", "--launches", "100"]
+    with pytest.raises(KeyboardInterrupt):
+        module.main([*words, "--out", str(tmp_path)])
+    assert seen
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_revision_is_named_where_git_cannot(local):
+    record = module.revised(local[0], "abc")
+    assert record.provenance.revision == local[0].provenance.revision
+    assert module.revised(unknown(local[0]), "abc").provenance.revision == "abc"
+    assert module.revised(unknown(local[0]), "").provenance.revision == "unknown"
+
+
+def unknown(record: Record) -> Record:
+    return replace(record, provenance=replace(record.provenance, revision="unknown"))
 
 
 def test_tuned_kernels_are_used(monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,6 +70,58 @@ def test_the_loop_on_the_null_device():
     assert np.median(seen.host) < 50_000, "the harness itself costs less than 50 us a launch"
 
 
+class Script:
+    """A runner with a clock of its own: a launch takes 1 us, waiting 3 us, device times come from a short list."""
+
+    batch, sets = 7, 3
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.log: list[int | str] = []
+
+    def clock(self) -> int:
+        return self.now
+
+    def launch(self, index: int) -> None:
+        self.now += 1_000
+        self.log.append(index)
+
+    def empty(self) -> None:
+        self.now += 500
+
+    def finish(self) -> None:
+        self.now += 3_000
+        self.log.append("finish")
+
+    def round_trip(self, index: int) -> None:
+        self.now += 10_000
+
+    def kernel_times(self, count: int) -> np.ndarray:
+        self.log.append("kernel")
+        self.now += 1_000 * count
+        return np.array([(500, 800, 3_200)[i % 3] for i in range(count)], np.int64)
+
+    def empty_times(self, count: int) -> np.ndarray:
+        return np.full(count, 100, np.int64)
+
+
+def test_the_rates_of_a_round():
+    script = Script()
+    budget = loop.Budget(launches=300, seconds=0.002, rounds=4, round_seconds=0.0001, warmup=5, warmup_seconds=0.0)
+    seen = loop.measure(script, budget, script.clock)
+    assert seen.per_round > 9, "some turns over the buffers, or this test proves nothing"
+    # The kernel's rate is the batch over the median, neither the least nor the mean.
+    assert seen.rates == pytest.approx([7 / 800e-9] * 4)
+    # The host's rate counts every launch of the round, and the wait for the last.
+    spent = seen.per_round * 1e-6 + 3e-6
+    assert seen.host_rates == pytest.approx([7 * seen.per_round / spent] * 4)
+    for _ in range(4):
+        # The last round of the log: launches in turn over the buffers, one wait at the end.
+        place = len(script.log) - 1 - script.log[::-1].index("kernel")
+        assert script.log[place + 1 :] == [*(i % 3 for i in range(seen.per_round)), "finish"]
+        del script.log[place:]
+
+
 def test_warm_up_is_not_measured():
     # The first 60 launches pretend to be slow; the warm-up has 50 of them and its ten empty ones.
     device = null.Null(clock=lambda n: 10**9 if n <= 55 else 5)
@@ -106,6 +160,17 @@ def test_percentile_and_its_band():
     assert p50.high == pytest.approx(50_000 + half, abs=3)
     assert p99.value == 99_000
     assert p99.high - p99.low == pytest.approx(2 * 2.5758 * math.sqrt(100_000 * 0.0099), rel=0.02)
+
+
+@pytest.mark.parametrize(("n", "p"), [(8, 50), (9, 50), (20, 50), (101, 50), (528, 99), (1000, 99), (1500, 90)])
+def test_the_band_has_the_narrowest_ranks_that_suffice(n, p):
+    q, tail = Fraction(p, 100), Fraction(5, 1000)
+    mass = [math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(n + 1)]
+    below = list(itertools.accumulate(mass))  # P(X <= k), exactly
+    low = max(rank for rank in range(1, n + 1) if below[rank - 1] <= tail)
+    high = min(rank for rank in range(1, n + 1) if 1 - below[rank - 1] <= tail)
+    found = percentile(np.arange(1, n + 1)[::-1], p)  # each value is its own rank
+    assert (found.low, found.high, found.value) == (low, high, math.ceil(n * p / 100))
 
 
 def test_no_percentile_without_enough_samples():
@@ -218,3 +283,20 @@ def test_nvml_that_does_not_answer_is_an_error_not_a_guess():
     for name in ("nvmlInit", "nvmlDeviceGetTotalEnergyConsumption"):
         with pytest.raises(nvml.EnergyError, match="does not answer"):
             nvml.Nvml(0, library(**{name: fail}))
+
+
+def test_a_counter_is_needed_for_energy_only():
+    def fail(*_):
+        raise OSError("not supported")
+
+    without = library(nvmlDeviceGetTotalEnergyConsumption=fail)
+    assert nvml.Nvml(0, without, energy=False).sm_clock() == 1980
+    with pytest.raises(nvml.EnergyError, match="not supported"):
+        nvml.Nvml(0, without)
+
+
+def test_a_clock_that_is_not_told_is_absent():
+    def fail(*_):
+        raise OSError("not supported")
+
+    assert nvml.Nvml(0, library(nvmlDeviceGetClockInfo=fail)).sm_clock() is None
