@@ -67,6 +67,9 @@ UNITS: Mapping[str, str] = {
     "utilisation": "1",
 }
 
+#: No quantity of the vocabulary is negative, and none comes near this; both catch a slip of the pen.
+LARGEST = 1e30
+
 #: Names of statistics. A percentile is `p50`, `p99`, ... and says in `samples` how many stand behind it.
 STATISTICS = ("exact", "median", "mean", "min", "max", "count")
 
@@ -130,8 +133,8 @@ class Measurement:
             raise RecordError(f"{self.quantity}: samples must be at least 1, got {self.samples}")
         for name in ("value", "low", "high"):
             number = getattr(self, name)
-            if number is not None and not math.isfinite(number):
-                raise RecordError(f"{self.quantity}: {name} is not finite: {number}")
+            if number is not None and not 0 <= number <= LARGEST:
+                raise RecordError(f"{self.quantity}: {name} must lie between 0 and {LARGEST:g}, got {number}")
         if not all(map(math.isfinite, self.values)):
             raise RecordError(f"{self.quantity}: values are not all finite: {self.values}")
         if (self.low is None) != (self.high is None):
@@ -200,6 +203,9 @@ class Record:
         for key, value in self.conditions.items():
             if not isinstance(value, (str, int, float, bool, type(None))):
                 raise RecordError(f"condition {key!r} must be a scalar, got {type(value).__name__}")
+        batch = self.conditions.get("batch", "any")
+        if batch != "any" and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+            raise RecordError(f"condition 'batch' must be a positive integer or 'any', got {batch!r}")
         if not self.measurements:
             raise RecordError("a record needs at least one measurement")
 

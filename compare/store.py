@@ -136,7 +136,7 @@ def parse(line: str) -> Record:
     """
     try:
         data = json.loads(line, parse_constant=_refuse)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"not JSON: {error}") from None
     if not isinstance(data, dict):
         raise RecordError("not a JSON object")

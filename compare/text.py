@@ -91,6 +91,8 @@ def evidence(row: Row) -> str:
     if row.tier != "product":
         said.append(row.tier)
     said.append(" and ".join(dict.fromkeys(row.origins)))
+    if reached := row.conditions.get("reached"):
+        said.append(str(reached))
     if row.stale:
         said.append("STALE")
     return ", ".join(said)

@@ -24,26 +24,34 @@ _RAW = (
 )  # fmt: skip
 
 
-def render_terminal(comparison: Comparison, console: Console) -> None:
-    """Print the tables, the ratios, the refusals and the remarks."""
+#: Tables that only the whole view shows.
+_LONG = ("Device boundary", "Host boundary")
+
+
+def render_terminal(comparison: Comparison, console: Console, *, whole: bool = True) -> None:
+    """Print the tables, the ratios, the refusals and the remarks; without `whole` the kernel boundary's times only."""
     console.print(Text(t.heading(comparison), style="bold"))
-    for table in t.tables(comparison):
+    every = t.tables(comparison)
+    short = [table for table in every if not table.title.startswith(_LONG)]
+    for table in every if whole else short:
         console.print()
         console.print(Text(table.title, style="bold cyan"))
         if "A" in table.columns:
             console.print(_verdicts(table))
             continue
-        short = t.without(table, "quality")  # it has a table of its own above
+        slim = t.without(table, "quality")  # it has a table of its own above
         rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        for column in short.columns:
+        for column in slim.columns:
             justify: Literal["left", "right"] = "right" if column in table.numbers else "left"
             rich.add_column(column, justify=justify, overflow="fold", no_wrap=column in ("implementation", "device"))
-        for row in short.rows:
+        for row in slim.rows:
             rich.add_row(*(Text(cell, style="yellow" if "STALE" in cell else "") for cell in row))
         console.print(rich)
     if not comparison.rows:
         console.print("No records yet: `make compare` takes those that this machine can take.")
     console.print()
+    if not whole and len(short) < len(every):
+        console.print(Text("Times with transfers and as the host sees them: --all.", style="dim"))
     for remark in t.remarks(comparison):
         console.print(Text(remark, style="yellow" if remark.startswith(("Stale", "Skipped")) else "dim"))
 

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -56,12 +57,22 @@ def main() -> None:
     """Run the command line; our own errors become one message and an exit code."""
     try:
         app()
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in PACKAGES:
+            raise
+        _fail(f"{error.name} is not installed; `gatewarp doctor` names the command that installs it", 1)
+    except (OSError, MemoryError) as error:
+        _fail(str(error) or type(error).__name__, 1)
     except Exception as error:
         if type(error).__module__.split(".")[0] not in PACKAGES:
             raise
-        err.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
         # Our ValueErrors say that a name or a value was wrong, our RuntimeErrors that a step or a check failed.
-        sys.exit(2 if isinstance(error, ValueError) else 1)
+        _fail(str(error), 2 if isinstance(error, ValueError) else 1)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    err.print(f"[bold red]error:[/] {escape(message)}", highlight=False)
+    sys.exit(code)
 
 
 @contextmanager
@@ -94,6 +105,19 @@ def _write(stem: str, records: Sequence[Any]) -> None:
     if records:
         path = write_records(registry.results_folder(), stem, records)
         err.print(f"{len(records)} records: {path}", highlight=False)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        out.print(f"gatewarp {metadata.version('gatewarp')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    """Build one workload as an FPGA design and as a GPU kernel, prove both, and compare them honestly."""
 
 
 @app.command(epilog="Example: gatewarp doctor")
@@ -141,7 +165,7 @@ def verify(
     case: Case = None,
     implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
     samples: Annotated[int, typer.Option(min=1, help="Inputs of each check, extremes included.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the inputs and of the random stalls.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs and of the random stalls.")] = 1,
     json_output: Json = False,
 ) -> None:
     """Prove implementations against the oracle; record cycle counts and the quality of each arithmetic."""
@@ -197,7 +221,7 @@ def build(
     made: list[Any] = []
     for name, module in builders.items():
         for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
-            if reuse and (kept := _unchanged(name, each, board)):
+            if reuse and (kept := _unchanged(name, each, board, seeds)):
                 err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
                 continue
             with _progress() as progress:
@@ -220,12 +244,14 @@ def build(
         )
 
 
-def _unchanged(implementation: str, case: str, board: str) -> Path | None:
-    """The file of a routing of today's sources, shipped or the user's own."""
+def _unchanged(implementation: str, case: str, board: str, seeds: int) -> Path | None:
+    """The file of a routing of today's sources over at least as many seeds, shipped or the user's own."""
     stale = StaleCheck(repo_root())
     for item in scan(*_folders())[0]:
         r = item.record
-        if (r.implementation, r.case, r.conditions.get("board")) == (implementation, case, board) and not stale(r):
+        enough = isinstance(tried := r.conditions.get("seeds"), int) and tried >= seeds
+        same = (r.implementation, r.case, r.conditions.get("board")) == (implementation, case, board)
+        if same and enough and not stale(r):
             return item.path
     return None
 
@@ -242,7 +268,7 @@ def measure(
     energy: Annotated[list[int] | None, typer.Option(help="Batch size with energy (NVML), repeatable.")] = None,
     launches: Annotated[int | None, typer.Option(min=8, help="Launches of each boundary at most.")] = None,
     seconds: Annotated[float | None, typer.Option(min=0.01, help="Seconds for each boundary at most.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the inputs.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs.")] = 1,
     json_output: Json = False,
 ) -> None:
     """Time the kernels of a workload on a device, and take their energy where it can be metered."""
@@ -292,6 +318,7 @@ def compare(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Write Markdown, CSV, LaTeX, figures, HTML there.")
     ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Also times with transfers, and as the host sees them.")] = False,
     json_output: Json = False,
 ) -> None:
     """Set the records side by side: tables, the ratios the referee allows, and those it refuses with the reason."""
@@ -305,7 +332,7 @@ def compare(
         if json_output:
             out.print_json(as_json(found))
         else:
-            render_terminal(found, out)
+            render_terminal(found, out, whole=whole)
         for path in write_outputs(found, folder) if folder else ():
             err.print(f"wrote {path}", highlight=False)
     _warn(unreadable)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Stage
 from gatewarp import registry
-from workloads.api import Check
+from workloads.api import Check, UnknownNameError
 
 Progress = Callable[[str, int, int], None]
 
@@ -35,6 +35,8 @@ def run(
     names = [implementation] if implementation else list(registry.implementations(workload))
     for name in names:
         module = registry.implementation(name, workload)
+        if implementation and case is not None and case not in module.CASES:
+            raise UnknownNameError(f"case of {implementation}", case, module.CASES)
         for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
             reason = unavailable(name)
             if reason:

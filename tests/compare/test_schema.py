@@ -53,7 +53,7 @@ scalars = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), numb
 @st.composite
 def records(draw: st.DrawFn) -> r.Record:
     quantity = draw(st.sampled_from([*r.UNITS, "quality.x"]))
-    low, value, high = sorted(draw(st.tuples(*[st.integers(-(10**12), 10**12)] * 3)))
+    low, value, high = sorted(draw(st.tuples(*[st.integers(0, 10**12)] * 3)))
     made = measurement(
         quantity,
         value,
@@ -63,7 +63,9 @@ def records(draw: st.DrawFn) -> r.Record:
         boundary=draw(st.sampled_from(r.Boundary)),
         band=(low, high) if draw(st.booleans()) else None,
     )
-    return record(made, conditions=draw(st.dictionaries(st.text(max_size=8), scalars, max_size=4)))
+    return record(
+        made, conditions=draw(st.dictionaries(st.text(max_size=8).filter(lambda k: k != "batch"), scalars, max_size=4))
+    )
 
 
 @given(records())
@@ -94,6 +96,12 @@ def _damaged(path: tuple[str | int, ...], value: Any) -> str:
     [
         (("measurements", 0, "quantity"), "speed", "speed"),
         (("measurements", 0, "stage"), "guessed", "guessed"),
+        (("measurements", 0, "value"), -1, "minimum"),
+        (("measurements", 0, "value"), 1e308, "maximum"),
+        (("conditions", "batch"), "lots", "'lots'"),
+        (("conditions", "batch"), 2.5, "2.5"),
+        (("conditions", "batch"), True, "True"),
+        (("conditions", "batch"), 0, "0"),
         (("measurements", 0, "boundary"), ..., "boundary"),
         (("measurements", 0, "value"), True, "True"),
         (("measurements", 0, "value"), float("nan"), "NaN"),

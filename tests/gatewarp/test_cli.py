@@ -56,6 +56,11 @@ def test_every_command_has_help_with_an_example(verb: str) -> None:
         (("query", "select * from nothing"), "nothing"),
         (("build", "track"), "Missing option '--board'"),
         (("nope",), "No such command 'nope'"),
+        (("verify", "track", "--seed", "-1"), "greater than or equal to 0"),
+        (
+            ("verify", "track", "--case", "exatrkx", "--implementation", "hls/track/da4ml"),
+            "unknown case of hls/track/da4ml 'exatrkx'; valid: embed, compact",
+        ),
     ],
 )
 def test_misuse_is_exit_2_and_lists_what_is_valid(words: tuple[str, ...], message: str, results: Path) -> None:
@@ -174,3 +179,46 @@ def test_an_interrupt_leaves_nothing_half_written(words: tuple[str, ...], result
     process.communicate(timeout=60)
     assert process.returncode not in (0, None)
     assert not results.exists() or not list(results.iterdir())
+
+
+def test_what_the_system_refuses_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a-file"
+    file.write_text("")
+    done = gatewarp("compare", "track", "--case", "compact", "--out", str(file))
+    assert done.returncode == 1
+    assert str(file) in done.stderr
+    assert "Traceback" not in done.stderr
+    monkeypatch.setenv("GATEWARP_RESULTS", str(file))
+    done = gatewarp("measure", "track", "--device", "null", "--case", "compact", "--batch", "1", "--seconds", "0.02")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_package_is_named(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['da4ml'] = None\nfrom gatewarp.cli import main; main()"
+    words = ["verify", "track", "--case", "compact", "--implementation", "hls/track/da4ml", "--samples", "600"]
+    environment = {**os.environ, "GATEWARP_CACHE": str(tmp_path), "GATEWARP_RESULTS": str(tmp_path / "r")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "da4ml" in done.stderr
+    assert "doctor" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_reuse_keeps_a_routing_only_of_enough_seeds() -> None:
+    from gatewarp.cli import _unchanged
+
+    assert _unchanged("hls/track/da4ml", "embed", "ulx3s-85f", 10) is not None
+    assert _unchanged("hls/track/da4ml", "embed", "ulx3s-85f", 1000) is None
+    assert _unchanged("hls/track/da4ml", "embed", "another-board", 1) is None
+
+
+def test_version_and_the_long_view() -> None:
+    assert gatewarp("--version").stdout.startswith("gatewarp 0.")
+    short, long = gatewarp("compare", "track").stdout, gatewarp("compare", "track", "--all").stdout
+    assert "Host boundary" not in short
+    assert "--all" in short
+    assert "Host boundary" in long
