@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from compare.provenance import host
-from workloads.track import INPUT_FORMAT, TUNE_EVENTS, TUNE_SEED, parameters
+from workloads.track import INPUT_FORMAT, TUNE_EVENTS, parameters, tuning_events
 from workloads.track.events import candidate_pairs, features, generate, is_true
 from workloads.track.export import fixed_network, float_network
 from workloads.track.quality import Quality, edge_quality, pair_distances, radius_for_efficiency
@@ -176,7 +176,7 @@ def train(case: str) -> dict[str, Any]:
     calibrate(model, data)
 
     in_float, in_fixed = float_network(plain), fixed_network(model, INPUT_FORMAT)
-    tune = [generate(TUNE_SEED + i) for i in range(TUNE_EVENTS)]
+    tune = tuning_events()
     radius = round(radius_for_efficiency(in_float, tune, WORKING_EFFICIENCY), 4)
 
     def on_tuning_events(network: Callable[[Any], Any]) -> dict[str, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workloads.track import TUNE_EVENTS, TUNE_SEED, WORKLOAD, parameters
-from workloads.track.events import Event, generate
+from workloads.track import WORKLOAD, parameters, tuning_events
+from workloads.track import test_events as events_of_test
+from workloads.track.events import Event
 from workloads.track.quality import edge_quality, radius_for_efficiency
 
 # Two particles of three hits on planes 0, 2, 4 and one noise hit on plane 2. True edges: 4.
@@ -40,7 +41,7 @@ def test_nothing_found_is_an_error() -> None:
 @pytest.mark.parametrize("case", parameters.TRAINED)
 def test_the_recorded_quality_is_reproduced(case: str) -> None:
     loaded = parameters.load(case)
-    events = [generate(TUNE_SEED + i) for i in range(TUNE_EVENTS)]
+    events = tuning_events()
     recorded = loaded.training["quality_on_tuning_events"]
     for name, network in (("float", loaded.float_network), ("fixed", loaded.fixed)):
         quality = edge_quality(network, events, loaded.radius)
@@ -54,6 +55,16 @@ def test_embed_is_worth_using() -> None:
         quality = WORKLOAD.quality("embed", arithmetic)
         assert quality["efficiency"] > 0.95
         assert quality["purity"] > 0.85
+        assert quality["purity_at_98"] > 0.75
+
+
+def test_purity_at_98_is_at_the_network_s_own_radius() -> None:
+    fixed = parameters.load("embed").fixed
+    assert fixed is not None
+    radius = radius_for_efficiency(fixed, tuning_events(), 0.98)
+    expected = edge_quality(fixed, events_of_test(), radius)
+    assert WORKLOAD.quality("embed", "fixed")["purity_at_98"] == expected.purity
+    assert abs(expected.efficiency - 0.98) < 0.01
 
 
 def test_untrained_parameters_show_no_quality() -> None:
