@@ -160,6 +160,9 @@ def _panel(axes: Axes, lines: list[Series], name: str, title: str, unit: str) ->
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(batch_text(round(value)))))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_minor_locator(NullLocator())
+    bottom, top = axes.get_ylim()
+    if top < 100 * bottom:  # too few powers of ten to read a value by
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: si(value, unit).replace(".00", "").replace(".0", "")))
     _label(axes, ends)
 
