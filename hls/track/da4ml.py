@@ -116,7 +116,7 @@ def _produce(case: str, folder: Path) -> None:
     comb = comb_trace(*trace_model(network, inputs_kif=(k, i, f)))
     stages = pipeline(comb, STAGE_NS, ECP5_6)
     RTLModel(stages, PIPELINE, folder / "da4ml").write()
-    formats = [tuple(int(v) for v in minimal_kif(q)) for q in stages.out_qint]
+    formats = [(int(k), int(i), int(f)) for k, i, f in map(minimal_kif, stages.out_qint)]
     fixed = model.oracle(case)
     width, grid = model.out_width(fixed), fixed.layers[-1].output.grid
     in_bits, latency = len(stages.inp_qint) * model.IN_WIDTH, len(stages.solutions) + 1
@@ -155,7 +155,8 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as results:
         outcome = simulate(TOP, design.sources, bench, vectors={"words": words}, results=Path(results), seed=seed)
         message = "" if outcome.passed else outcome.message
-    worst, records = float("nan"), ()
+    worst = float("nan")
+    records: tuple[Record, ...] = ()
     if outcome.passed:
         got = {run: _unpack(outcome.payload[f"{run}_words"], fixed) for run in ("free", "paused")}
         worst = max(float(np.abs(g - expected).max()) for g in got.values()) * 2.0 ** -fixed.layers[-1].output.grid
