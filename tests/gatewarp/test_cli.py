@@ -171,7 +171,13 @@ def test_an_unreadable_record_is_named_kept_and_exit_1(line: str, results: Path)
 def test_an_interrupt_leaves_nothing_half_written(words: tuple[str, ...], results: Path) -> None:
     command = [sys.executable, "-c", "from gatewarp.cli import main; main()", *words]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A shell starts background jobs with interrupts ignored, and the child would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(4)
     assert process.poll() is None, "it ended before it could be interrupted"
