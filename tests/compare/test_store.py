@@ -111,3 +111,10 @@ def test_shipped_records_are_told_from_the_users(tmp_path: Path, monkeypatch: py
 def test_the_repositorys_own_records_are_readable() -> None:
     _, problems = read_store(store.repo_root() / store.REFERENCE)
     assert problems == []
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("")
+    records, problems = read_store(tmp_path / "results")
+    assert records == []
+    assert "is no folder of records" in str(problems[0])
