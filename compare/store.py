@@ -104,12 +104,12 @@ def scan(*folders: Path | str) -> tuple[list[Stored], list[Problem]]:
     """As `read_store`, with the place of each record; a record that occurs twice is taken once, shipped first."""
     found: dict[str, Stored] = {}
     problems: list[Problem] = []
-    folders = [Path(folder) for folder in folders]
-    for folder in folders:
+    places = [Path(folder) for folder in folders]
+    for folder in places:
         if folder.exists() and not folder.is_dir():
             problems.append(Problem(folder, 0, "is no folder of records"))
     reference = (repo_root() / REFERENCE).resolve()
-    paths = {path.resolve(): path for folder in folders for path in sorted(folder.glob("*.jsonl"))}
+    paths = {path.resolve(): path for folder in places for path in sorted(folder.glob("*.jsonl"))}
     for path in sorted(paths, key=lambda p: (not p.is_relative_to(reference), p)):
         for item in _read_file(paths[path], path.is_relative_to(reference), problems):
             found.setdefault(item.record.id, item)
