@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from rich.console import Console
@@ -40,6 +41,10 @@ def render_terminal(comparison: Comparison, console: Console, *, whole: bool = T
             console.print(_verdicts(table))
             continue
         slim = t.without(table, "quality")  # it has a table of its own above
+        if _natural_width(slim) > console.width:
+            for lines in _cards(slim):
+                console.print(lines)
+            continue
         rich = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim")
         for column in slim.columns:
             justify: Literal["left", "right"] = "right" if column in table.numbers else "left"
@@ -54,6 +59,24 @@ def render_terminal(comparison: Comparison, console: Console, *, whole: bool = T
         console.print(Text("Times with transfers and as the host sees them: --all.", style="dim"))
     for remark in t.remarks(comparison):
         console.print(Text(remark, style="yellow" if remark.startswith(("Stale", "Skipped")) else "dim"))
+
+
+def _natural_width(table: t.Table) -> int:
+    """Columns that a table takes when no cell is folded, except its last, which may be folded to half."""
+    widths = [max(map(len, cells)) + 2 for cells in zip(table.columns, *table.rows, strict=True)]
+    return sum(widths[:-1]) + widths[-1] // 2
+
+
+def _cards(table: t.Table) -> Iterator[Text]:
+    """Yield each row as a few lines, for a terminal too narrow for the table."""
+    for cells in table.rows:
+        row = dict(zip(table.columns, cells, strict=True))
+        last = row.pop(table.columns[-1])
+        plain = [cell for name, cell in row.items() if name not in table.numbers and cell not in ("", MISSING)]
+        figures = [f"{name} {cell}" for name, cell in row.items() if name in table.numbers]
+        card = Text(", ".join(plain), style="bold")
+        card.append("\n  " + "; ".join(figures), style="not bold")
+        yield card.append(f"\n  {last}", style="not bold yellow" if "STALE" in last else "not bold dim")
 
 
 def _verdicts(table: t.Table) -> RichTable:

@@ -223,3 +223,15 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for file in ("track.md", "track.txt", "track.tex"):
         (GOLDEN / file).write_text(WRITERS[file](told), encoding="utf-8")
+
+
+def test_a_narrow_terminal_gets_every_cell_and_no_broken_word(tmp_path: Path) -> None:
+    found = story(tmp_path)
+    stream = io.StringIO()
+    writers.render_terminal(found, Console(file=stream, width=72))
+    printed = " ".join(stream.getvalue().split())
+    for table in tables.tables(found):
+        if "A" in table.columns:
+            continue
+        for row in tables.without(table, "quality").rows:
+            assert all(" ".join(cell.split()) in printed for cell in row), row
