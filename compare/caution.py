@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from compare.derive import band
 from compare.devices import UnknownDeviceError, device
 from compare.record import Boundary, Record, Scalar
 from compare.rows import Figure, Row
@@ -49,7 +50,7 @@ def _with_sensor_error(row: Row) -> Row:
     for name in _METERED:
         if error and name in figures:
             f = figures[name]
-            low, high = f.low if f.low is not None else f.value, f.high if f.high is not None else f.value
+            low, high = band(f)
             spread = " and ".join(filter(None, (f.spread, "sensor error")))
             figures[name] = replace(f, low=low * (1 - error), high=high * (1 + error), spread=spread)
     return replace(row, figures=figures)
@@ -96,7 +97,7 @@ def with_drift(rows: Iterable[Row]) -> Iterator[Row]:
         figures = dict(row.figures)
         for name in _LATENCIES:
             if f := figures.get(name):
-                low, high = f.low if f.low is not None else f.value, f.high if f.high is not None else f.value
+                low, high = band(f)
                 low, high = min(low, f.value - (floor.value - least)), max(high, f.value + (most - floor.value))
                 spread = " and ".join(filter(None, (f.spread, "launch drift")))
                 figures[name] = replace(f, low=max(low, 0.0), high=high, spread=spread, confident=not f.lacking)

@@ -190,4 +190,5 @@ def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
     if bands:
         yield f"band: {' and '.join(dict.fromkeys(bands))}"
     for row in (over, under):
-        yield from (f"stale: {row.implementation} on {row.device}" for _ in row.stale[:1])
+        if row.stale:
+            yield f"stale: {row.implementation} on {row.device}"

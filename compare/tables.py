@@ -57,15 +57,7 @@ def remarks(comparison: Comparison) -> list[str]:
     shown = [row.figures for row in comparison.shown]
     if any("latency_p99" in figures and figures["latency_p99"].lacking for figures in shown):
         said.append(f"p99 is not printed where it has no 99 % band and fewer than {samples_needed('99'):,} samples.")
-    taken = {(row.device, f.boundary, f.samples) for row in comparison.shown if (f := row.figures.get("energy"))}
-    for name in sorted({device for device, _, _ in taken}):
-        cuts = "/".join(sorted({cut for device, cut, _ in taken if device == name}))
-        counts = sorted({count for device, _, count in taken if device == name})
-        several = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-        idle = next((f.value for r in comparison.rows if r.device == name and (f := r.figures.get("idle_power"))), None)
-        drawn = f", idle power ({idle:.0f} W) included" if idle else ""
-        error = f", sensor error of {sensor_error(name):.0%} in the bands" if sensor_error(name) else ""
-        said.append(f"Energy on {name}: {cuts} boundary, n = {several}{drawn}{error}.")
+    said += _energy_remarks(comparison)
     said += _launch_remarks(comparison)
     if bare := [
         case for case in comparison.cases if not any(row.case == case and row.quality for row in comparison.rows)
@@ -79,6 +71,20 @@ def remarks(comparison: Comparison) -> list[str]:
     said += [f"Stale: {' on '.join(line[:2])}: {line[3]}; renew with `{line[4]}`." for line in stale(comparison).rows]
     said += [f"Skipped: {problem}" for problem in comparison.problems]
     return said
+
+
+def _energy_remarks(comparison: Comparison) -> Iterator[str]:
+    """Say where energy was cut on each device, of how many windows, and what is in it."""
+    taken = {(row.device, f.boundary, f.samples) for row in comparison.shown if (f := row.figures.get("energy"))}
+    for name in sorted({device for device, _, _ in taken}):
+        cuts = "/".join(sorted({cut for device, cut, _ in taken if device == name}))
+        counts = sorted({count for device, _, count in taken if device == name})
+        several = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+        idle = next((f.value for r in comparison.rows if r.device == name and (f := r.figures.get("idle_power"))), None)
+        drawn = f", idle power ({idle:.0f} W) included" if idle else ""
+        share = sensor_error(name)
+        error = f", sensor error of {share:.0%} in the bands" if share else ""
+        yield (f"Energy on {name}: {cuts} boundary, n = {several}{drawn}{error}.")
 
 
 def _launch_remarks(comparison: Comparison) -> Iterator[str]:

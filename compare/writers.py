@@ -15,6 +15,7 @@ from rich.text import Text
 
 from compare import tables as t
 from compare.comparison import Comparison
+from compare.record import Boundary
 from compare.referee import Ratio, Refusal
 from compare.rows import Figure, Row
 from compare.text import MISSING
@@ -25,15 +26,15 @@ _RAW = (
 )  # fmt: skip
 
 
-#: Tables that only the whole view shows.
-_LONG = ("Device boundary", "Host boundary")
+#: Titles of the tables that only the whole view shows.
+_LONG = (t.CUTS[Boundary.DEVICE], t.CUTS[Boundary.HOST])
 
 
 def render_terminal(comparison: Comparison, console: Console, *, whole: bool = True) -> None:
     """Print the tables, the ratios, the refusals and the remarks; without `whole` the kernel boundary's times only."""
     console.print(Text(t.heading(comparison), style="bold"))
     every = t.tables(comparison)
-    short = [table for table in every if not table.title.startswith(_LONG)]
+    short = [table for table in every if table.title not in _LONG]
     for table in every if whole else short:
         console.print()
         console.print(Text(table.title, style="bold cyan"))

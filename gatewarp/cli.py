@@ -175,9 +175,10 @@ def verify(
     for name in [workload] if workload else registry.workload_names():
         registry.workload(name)
         with _progress() as progress:
-            checks += proving.run(name, case, implementation, samples, seed, progress)
-        records = [r for c in checks if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
+            made = list(proving.run(name, case, implementation, samples, seed, progress))
+        records = [r for c in made if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
         _write(f"verify-{name}", [*records, *proving.quality_records(name, case)])
+        checks += made
     done = [c for c in checks if not isinstance(c, proving.Skipped)]
     failed = [c for c in done if not c.passed]
     if json_output:
@@ -218,10 +219,11 @@ def build(
     able = sorted({each for module in builders.values() for each in module.CASES})
     if case is not None and case not in able:
         raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
+    fresh = _unchanged(board, seeds) if reuse else {}
     made: list[Any] = []
     for name, module in builders.items():
-        for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
-            if reuse and (kept := _unchanged(name, each, board, seeds)):
+        for each in registry.cases_of(module, case):
+            if kept := fresh.get((name, each)):
                 err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
                 continue
             with _progress() as progress:
@@ -244,16 +246,16 @@ def build(
         )
 
 
-def _unchanged(implementation: str, case: str, board: str, seeds: int) -> Path | None:
-    """The file of a routing of today's sources over at least as many seeds, shipped or the user's own."""
+def _unchanged(board: str, seeds: int) -> dict[tuple[str, str], Path]:
+    """The files of routings of today's sources over at least as many seeds, by implementation and case."""
     stale = StaleCheck(repo_root())
+    found = {}
     for item in scan(*_folders())[0]:
         r = item.record
         enough = isinstance(tried := r.conditions.get("seeds"), int) and tried >= seeds
-        same = (r.implementation, r.case, r.conditions.get("board")) == (implementation, case, board)
-        if same and enough and not stale(r):
-            return item.path
-    return None
+        if enough and r.conditions.get("board") == board and not stale(r):
+            found[r.implementation, r.case] = item.path
+    return found
 
 
 @app.command(epilog="Example: gatewarp measure track --device opencl:0 --case embed --batch 1 --batch 4096")

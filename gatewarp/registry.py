@@ -51,6 +51,11 @@ def implementation(name: str, workload_name: str | None = None) -> Any:
     return importlib.import_module(known[name])
 
 
+def cases_of(module: Any, case: str | None) -> list[str]:
+    """The cases of an implementation: all for None, else the one named if it has it."""
+    return [each for each in module.CASES if case in (None, each)]
+
+
 def results_folder() -> Path:
     """Where the user's own records go: $GATEWARP_RESULTS, or `results/` of the checkout or of the working folder."""
     if chosen := os.environ.get("GATEWARP_RESULTS"):

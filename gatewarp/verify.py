@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Stage
 from gatewarp import registry
-from workloads.api import Check, UnknownNameError
-
-Progress = Callable[[str, int, int], None]
+from workloads.api import Check, Progress, UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ def run(
         module = registry.implementation(name, workload)
         if implementation and case is not None and case not in module.CASES:
             raise UnknownNameError(f"case of {implementation}", case, module.CASES)
-        for each in module.CASES if case is None else [c for c in module.CASES if c == case]:
+        for each in registry.cases_of(module, case):
             reason = unavailable(name)
             if reason:
                 yield Skipped(name, each, reason)

@@ -12,7 +12,7 @@ import argparse
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from gpu.runtime.device import Device, DeviceError, Info, open_device
 from gpu.runtime.stats import percentile
 from gpu.track.bench import Bench
 from gpu.track.kernels import SOURCES, Kernel, Network, supported
-from workloads.api import UnknownNameError
+from workloads.api import Progress, UnknownNameError
 
 BATCHES = tuple(4**i for i in range(11))
 #: Memory does not hold the buffers of larger batches.
@@ -47,7 +47,6 @@ MAX_SETS = 256
 CHECKED_HITS = 16_384
 #: The SM clock is read with about this much work, s, in the queue.
 CLOCK_SECONDS = 0.05
-Progress = Callable[[str, int, int], None]
 
 
 class WrongResultError(RuntimeError):

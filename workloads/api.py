@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compare.record import Record
+
+#: May be called at any time of long work: what is being done, how much of it is done, how much there is.
+Progress = Callable[[str, int, int], None]
 
 
 class UnknownNameError(ValueError):

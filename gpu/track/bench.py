@@ -13,8 +13,8 @@ from gpu.runtime.device import Device, open_device
 from gpu.runtime.loop import DeviceRunner
 from gpu.track.kernels import Choice, Kernel, Network, choices, make, supported
 from workloads.api import Check
+from workloads.api import Progress as Progress
 
-Progress = Callable[[str, int, int], None]
 #: Batch sizes that every kernel must get right besides the full sample: around and inside a tile.
 ODD = (1, 3, 257)
 _POISON = 0x5A

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-#: da4ml opcodes (see `da4ml.types.Op`): sign tells whether the operand is negated first, which costs an adder.
-INPUT, ADD, SUBTRACT, RELU, WRAP, ADD_CONSTANT, CONSTANT = -1, 0, 1, 2, 3, 4, 5
+#: da4ml opcodes (see `da4ml.types.Op`) by what they become; a negative one of 2 and 3 negates its operand first, which
+#: costs an adder.
+INPUT, CONSTANT = -1, 5
+ADDERS = (0, 1, 4)  # sum, difference, sum with a constant
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ ECP5_6 = Delays(adder=2.0, carry=0.035, lut=1.2)
 def delay_of(op: Any, width: int, delays: Delays) -> float:
     """Delay of one da4ml operation whose result has `width` bits, ns; ValueError for an opcode without a delay."""
     chain = delays.adder + delays.carry * width
+    if op.opcode in ADDERS or op.opcode == -3:
+        return chain
     match op.opcode:
         case -1 | 3 | 5:  # input, dropped bits and constants are wires
             return 0.0
-        case 0 | 1 | 4 | -3:
-            return chain
-        case 2:
+        case 2:  # ReLU
             return delays.lut
         case -2:
             return chain + delays.lut

@@ -30,7 +30,8 @@ def core(in_bits: int, latency: int, out_width: int, grid: int, formats: Sequenc
         if pad < 0 or shift < 0:
             raise ValueError(f"output {n} with format {formats[n]} does not fit {out_width} bits at {grid} fractional")
         top = low + width - 1
-        extend = f"{{{pad}{{{f'pipe_out[{top}]' if signed else chr(39).join(['1', 'b0'])}}}}}, " if pad else ""
+        sign = f"pipe_out[{top}]" if signed else "1'b0"
+        extend = f"{{{pad}{{{sign}}}}}, " if pad else ""
         zeros = f", {shift}'b0" if shift else ""
         lines.append(f"  assign {target} = {{{extend}pipe_out[{top}:{low}]{zeros}}};")
         low = top + 1

@@ -7,9 +7,8 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,11 @@ from designs.flow.seeds import BASIS, Spread, route_seeds
 from designs.flow.tools import versions
 from designs.flow.verilator import simulate
 from designs.flow.yosys import synth_ecp5
-from hls.flow.schedule import ECP5_6, pipeline
+from hls.flow.schedule import ADDERS, ECP5_6, pipeline
 from hls.track import model
 from hls.track.core import PIPELINE, TOP, core
-from workloads.api import Check
-from workloads.track import INPUT_FORMAT, parameters
+from workloads.api import Check, Progress
+from workloads.track import INPUT_FORMAT
 
 NAME = "hls/track/da4ml"
 CASES = model.CASES
@@ -39,8 +38,6 @@ ARITHMETICS = ("fixed",)
 STAGE_NS = 4.5
 #: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
 BOARD_MHZ = 180.0
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -58,12 +55,9 @@ class Design:
 
 def sources_of(case: str) -> list[str]:
     """Repository-relative files that determine the RTL of a case."""
-    trained = (parameters.keras_path_of(case), parameters.path_of(case))
-    names = ("da4ml.py", "core.py", "model.py")
-    format_and_oracle = ("workloads/track/__init__.py", "workloads/track/network.py")
+    own = ("hls/track/da4ml.py", "hls/track/core.py", "hls/flow/schedule.py")
     library = ("designs/lib/credit_stream.sv", "designs/lib/stream_fifo.sv")
-    own = [f"hls/track/{name}" for name in names]
-    return [*(_relative(p) for p in trained), *own, "hls/flow/schedule.py", *format_and_oracle, *library]
+    return [*model.sources_of(case), *own, *library]
 
 
 def simulated_sources_of(case: str) -> list[str]:
@@ -76,16 +70,12 @@ def routed_sources_of(case: str, board: str) -> list[str]:
     files = [*uart_top_sources(), boards.FOLDER / "top.py", boards.FOLDER / f"{board}.toml"]
     files += [boards.load(board).constraints]
     flow = [f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "seeds")]
-    return [*sources_of(case), *flow, "designs/boards/pll.py", *(_relative(f) for f in files)]
-
-
-def _relative(path: Path) -> str:
-    return path.relative_to(repo_root()).as_posix()
+    return [*sources_of(case), *flow, "designs/boards/pll.py", *(f.relative_to(repo_root()).as_posix() for f in files)]
 
 
 def generate(case: str) -> Design:
     """Generate the RTL of a case, or take it from the cache. Errors: model.MissingPackage."""
-    tools = {name: metadata.version(name) for name in ("da4ml", "HGQ2", "keras", "tensorflow-cpu") if _installed(name)}
+    tools = model.versions("da4ml", "HGQ2", "keras", "tensorflow-cpu")
     inputs = [repo_root() / name for name in sources_of(case) if not name.endswith(".sv")]
     folder = cache.build({"step": NAME, "case": case, "tools": tools}, inputs, lambda f: _produce(case, f))
     facts = json.loads((folder / "design.json").read_text())
@@ -94,14 +84,6 @@ def generate(case: str) -> Design:
     for path in sources:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return Design(case, sources, digest=digest.hexdigest()[:16], **facts)
-
-
-def _installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _produce(case: str, folder: Path) -> None:
@@ -134,7 +116,7 @@ def _produce(case: str, folder: Path) -> None:
         "in_bits": in_bits,
         "out_bits": len(formats) * width,
         "latency": latency,
-        "adders": sum(op.opcode in (0, 1, 4) for op in comb.ops),
+        "adders": sum(op.opcode in ADDERS for op in comb.ops),
     }
     (folder / "design.json").write_text(json.dumps(facts))
 

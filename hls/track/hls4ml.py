@@ -1,7 +1,7 @@
 """`hls/track/hls4ml`: the HGQ2 model as a Vitis HLS project of hls4ml, compiled with g++ and run.
 
 Without Vitis this is as far as it goes: the C++ is proved equal to the oracle, and nothing is known of its clock,
-latency or size on a part; the check says so and no record claims any.
+latency or size on a part; the check and its record say so.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import contextlib
 import ctypes
 import json
 import time
-from collections.abc import Callable, Iterator
-from importlib import metadata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from compare.provenance import make_provenance, repo_root
+from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Stage
 from designs.flow import cache
 from designs.flow.tools import compiler, compiler_version, run_tool
 from hls.track import model
-from workloads.api import Check
+from workloads.api import Check, Progress
 from workloads.track import parameters
 
 NAME = "hls/track/hls4ml"
@@ -37,18 +36,11 @@ PART, CLOCK_NS = "xc7z020clg400-1", 8
 #: How far this goes without the vendor's tool.
 REACHED = "not synthesised: Vitis HLS is not here, so clock, latency and size are not known"
 
-Progress = Callable[[str, int, int], None]
-
 
 def project(case: str) -> Path:
     """The folder of the compiled HLS project, from the cache when nothing has changed. Errors: model.MissingPackage."""
     compiler()
-    tools = {"compiler": compiler_version()}
-    for name in ("hls4ml", "HGQ2", "keras"):
-        try:
-            tools[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            raise model.MissingPackage(f"{name} is not installed; install it with: {model.INSTALL}") from None
+    tools = {"compiler": compiler_version(), **model.versions("hls4ml", "HGQ2", "keras")}
     inputs = [parameters.keras_path_of(case), Path(__file__), Path(model.__file__)]
     return cache.build({"step": NAME, "case": case, "tools": tools}, inputs, lambda f: _produce(case, f)) / "project"
 
@@ -105,10 +97,10 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
     fixed = model.oracle(case)
     x = fixed.encode(model.vectors(case, samples, seed))
     got = run(case, (x * 2.0**-fixed.input.grid).astype(np.float32))
-    worst = float(np.abs(got - fixed.decode(fixed.evaluate(x))).max())
+    difference = np.abs(got - fixed.decode(fixed.evaluate(x)))
+    worst, equal = float(difference.max()), float((difference == 0).all(axis=1).mean())
     if progress:
         progress("run the HLS project", 2, 2)
-    equal = float((got == fixed.decode(fixed.evaluate(x))).all(axis=1).mean())
     yield Check(
         implementation=NAME,
         case=case,
@@ -121,20 +113,12 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
         tolerance=None,
         detail=f"C++ of the {BACKEND} back end run natively; {REACHED}",
         seconds=time.monotonic() - began,
-        records=(_record(case, equal, len(x), seed),) if equal == 1.0 else (),
+        records=(_record(case, equal, len(x), seed),) if worst == 0.0 else (),
     )
 
 
 def _record(case: str, equal: float, samples: int, seed: int) -> Record:
     """What is known without Vitis: the share of hits on which the C++ equals the oracle, and that this is all."""
-    trained = (parameters.keras_path_of(case), parameters.path_of(case))
-    sources = [p.relative_to(repo_root()).as_posix() for p in trained]
-    sources += [
-        "hls/track/hls4ml.py",
-        "hls/track/model.py",
-        "workloads/track/network.py",
-        "workloads/track/__init__.py",
-    ]
     return Record(
         workload="track",
         case=case,
@@ -143,8 +127,8 @@ def _record(case: str, equal: float, samples: int, seed: int) -> Record:
         conditions={"arithmetic": "fixed", "batch": "any", "reached": REACHED, "seed": seed, "backend": BACKEND},
         provenance=make_provenance(
             f"gatewarp verify track --case {case} --implementation {NAME}",
-            sources,
-            {"hls4ml": metadata.version("hls4ml"), "HGQ2": metadata.version("HGQ2")},
+            [*model.sources_of(case), "hls/track/hls4ml.py"],
+            model.versions("hls4ml", "HGQ2"),
             source="C++ of the HLS project compiled with g++ and run natively",
         ),
         measurements=(

@@ -1,13 +1,14 @@
-"""The trained HGQ2 model of a case, and the verdict on outputs that claim to equal the oracle."""
+"""The trained HGQ2 model of a case, its oracle, its vectors, and how they are packed into words."""
 
 from __future__ import annotations
 
-import os
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compare.provenance import repo_root
 from workloads.track import INPUT_FORMAT, WORKLOAD, parameters
 from workloads.track.network import FixedNetwork, Ints
 
@@ -19,10 +20,23 @@ class MissingPackage(RuntimeError):
     """A package of the `hls` extra is not installed; the message names the command that installs it."""
 
 
+def versions(*packages: str) -> dict[str, str]:
+    """Versions of packages of the `hls` extra. Errors: MissingPackage."""
+    try:
+        return {name: metadata.version(name) for name in packages}
+    except metadata.PackageNotFoundError as error:
+        raise MissingPackage(f"{error.name} is not installed; install it with: {INSTALL}") from None
+
+
+def sources_of(case: str) -> list[str]:
+    """Repository-relative files behind every implementation here: the model, its format, the oracle, this module."""
+    trained = (parameters.keras_path_of(case), parameters.path_of(case))
+    own = ("hls/track/model.py", "workloads/track/__init__.py", "workloads/track/network.py")
+    return [*(path.relative_to(repo_root()).as_posix() for path in trained), *own]
+
+
 def load(case: str) -> Any:
     """The HGQ2 model of a case, a Keras model. Errors: MissingPackage."""
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         import hgq.layers  # noqa: F401  registers the layers
         import keras

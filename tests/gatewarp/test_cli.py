@@ -217,9 +217,9 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
 def test_reuse_keeps_a_routing_only_of_enough_seeds() -> None:
     from gatewarp.cli import _unchanged
 
-    assert _unchanged("hls/track/da4ml", "embed", "ulx3s-85f", 10) is not None
-    assert _unchanged("hls/track/da4ml", "embed", "ulx3s-85f", 1000) is None
-    assert _unchanged("hls/track/da4ml", "embed", "another-board", 1) is None
+    assert _unchanged("ulx3s-85f", 10).get(("hls/track/da4ml", "embed")) is not None
+    assert _unchanged("ulx3s-85f", 1000).get(("hls/track/da4ml", "embed")) is None
+    assert _unchanged("another-board", 1).get(("hls/track/da4ml", "embed")) is None
 
 
 def test_version_and_the_long_view() -> None:
