@@ -57,7 +57,7 @@ def quality_records(workload: str, case: str | None) -> list[Record]:
     for name, entry in module.cases.items():
         if not entry.trained or case not in (None, name):
             continue
-        for arithmetic in ("fixed", "fp32", "fp16"):
+        for arithmetic in module.arithmetics:
             figures = module.quality(name, arithmetic)
             records.append(
                 Record(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from compare.record import Record
@@ -28,7 +27,6 @@ class Case:
 
     name: str
     summary: str
-    widths: tuple[int, ...]
     trained: bool
 
 
@@ -69,13 +67,15 @@ class Workload(Protocol):
     name: str
     item: str
     cases: Mapping[str, Case]
+    #: The arithmetics of which the workload knows the quality.
+    arithmetics: tuple[str, ...]
     #: How many independent things (events, images) stand behind a quality figure.
     quality_samples: int
 
-    def inputs(self, case: str, n: int, seed: int) -> NDArray[np.float32]:
+    def inputs(self, case: str, n: int, seed: int) -> NDArray[Any]:
         """`n` inputs, the same for the same seed."""
 
-    def reference(self, case: str, inputs: NDArray[np.float32], arithmetic: str) -> NDArray[Any]:
+    def reference(self, case: str, inputs: NDArray[Any], arithmetic: str) -> NDArray[Any]:
         """What the oracle makes of the inputs."""
 
     def operations(self, case: str) -> Operations:

@@ -34,13 +34,12 @@ class Track:
 
     name = "track"
     item = "hit"
+    arithmetics = ("fixed", "fp32", "fp16")
     quality_samples = TEST_EVENTS
     cases: Mapping[str, Case] = {
-        "embed": Case("embed", "3-32-32-32-32-4, ReLU; widths are our choice", parameters.WIDTHS["embed"], True),
-        "compact": Case("compact", "3-16-16-4, ReLU, for small boards", parameters.WIDTHS["compact"], True),
-        "exatrkx": Case(
-            "exatrkx", "12-512x6-8, tanh, the Exa.TrkX shape; untrained", parameters.WIDTHS["exatrkx"], False
-        ),
+        "embed": Case("embed", "3-32-32-32-32-4, ReLU; widths are our choice", True),
+        "compact": Case("compact", "3-16-16-4, ReLU, for small boards", True),
+        "exatrkx": Case("exatrkx", "12-512x6-8, tanh, the Exa.TrkX shape; untrained", False),
     }
 
     def inputs(self, case: str, n: int, seed: int) -> NDArray[np.float32]:
@@ -49,7 +48,7 @@ class Track:
         Trained cases get the hits of as many events as it takes; `exatrkx`, which has no detector of ours, gets
         uniform numbers.
         """
-        width = self._case(case).widths[0]
+        width = self._widths(case)[0]
         if case not in parameters.TRAINED:
             rng = np.random.default_rng(seed)
             return (rng.integers(-2048, 2048, (n, width)) / 2048).astype(np.float32)
@@ -64,7 +63,7 @@ class Track:
 
     def extremes(self, case: str) -> NDArray[np.float32]:
         """Inputs at and beyond the ends of the range, every combination of them for three inputs."""
-        width = self._case(case).widths[0]
+        width = self._widths(case)[0]
         lsb = 1 / 2048
         values = np.array([-1.0, -1.0 + lsb, -0.5, -lsb, 0.0, lsb, 0.5, 1.0 - lsb], np.float32)
         if width == 3:
@@ -83,7 +82,7 @@ class Track:
 
     def operations(self, case: str) -> Operations:
         """Multiply-accumulates of one hit, and its bytes at 16 bits a number."""
-        widths = self._case(case).widths
+        widths = self._widths(case)
         return Operations(macs(widths), 2 * widths[0], 2 * widths[-1])
 
     def quality(self, case: str, arithmetic: str) -> Mapping[str, float]:
@@ -115,11 +114,10 @@ class Track:
         code = ("__init__", "events", "network", "parameters", "quality")
         return (*trained, *(f"workloads/track/{name}.py" for name in code))
 
-    def _case(self, case: str) -> Case:
-        try:
-            return self.cases[case]
-        except KeyError:
-            raise UnknownNameError("case", case, tuple(self.cases)) from None
+    def _widths(self, case: str) -> tuple[int, ...]:
+        if case not in self.cases:
+            raise UnknownNameError("case", case, tuple(self.cases))
+        return parameters.WIDTHS[case]
 
 
 def _children(seed: int) -> Iterator[np.random.SeedSequence]:

@@ -16,7 +16,7 @@ HITS = 12_000
 @pytest.mark.parametrize("case", WORKLOAD.cases)
 def test_inputs_are_on_the_grid_and_reproducible(case: str) -> None:
     x = WORKLOAD.inputs(case, 5001, seed=4)
-    assert x.shape == (5001, WORKLOAD.cases[case].widths[0])
+    assert x.shape == (5001, parameters.WIDTHS[case][0])
     assert x.dtype == np.float32
     assert np.array_equal(x * 2048, np.round(x * 2048))
     assert x.min() >= -1
@@ -24,7 +24,7 @@ def test_inputs_are_on_the_grid_and_reproducible(case: str) -> None:
     assert np.array_equal(x, WORKLOAD.inputs(case, 5001, seed=4))
     assert np.array_equal(x[:100], WORKLOAD.inputs(case, 100, seed=4))
     assert not np.array_equal(x[:100], WORKLOAD.inputs(case, 100, seed=5))
-    assert WORKLOAD.inputs(case, 0, seed=1).shape == (0, WORKLOAD.cases[case].widths[0])
+    assert WORKLOAD.inputs(case, 0, seed=1).shape == (0, parameters.WIDTHS[case][0])
 
 
 @pytest.mark.parametrize("case", parameters.TRAINED)
@@ -49,7 +49,7 @@ def test_the_oracle_equals_keras(case: str) -> None:
 @pytest.mark.parametrize("case", WORKLOAD.cases)
 def test_parameters_have_the_case_s_widths(case: str) -> None:
     loaded = parameters.load(case)
-    assert loaded.float_network.widths == parameters.WIDTHS[case] == WORKLOAD.cases[case].widths
+    assert loaded.float_network.widths == parameters.WIDTHS[case]
     assert loaded.trained == WORKLOAD.cases[case].trained
     if loaded.fixed is not None:
         assert loaded.fixed.widths == parameters.WIDTHS[case]
