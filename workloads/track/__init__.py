@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.api import Case, Operations, UnknownNameError
-from workloads.track import parameters
+from workloads.track import parameters, quantise
 from workloads.track.events import Event, features, generate
 from workloads.track.network import FixedNetwork, macs, uniform_format
 from workloads.track.quality import Embedding, edge_quality, radius_for_efficiency
@@ -71,14 +71,18 @@ class Track:
         return np.stack([np.full(width, v) for v in values]).astype(np.float32)
 
     def reference(self, case: str, inputs: NDArray[np.float32], arithmetic: str) -> NDArray[np.float64]:
-        """Oracle outputs (n, widths[-1]): `fixed` is exact, `fp32` and `fp16` get the float64 evaluation."""
+        """Oracle outputs (n, widths[-1]): exact in integers, and for `fp32` and `fp16` the float64 evaluation.
+
+        Trained cases have the integers they were trained in, `fixed`; the others `fixed8`, see
+        `workloads.track.quantise`.
+        """
         loaded = parameters.load(case)
         if arithmetic in ("fp32", "fp16", "float"):
             return loaded.float_network(inputs)
-        if arithmetic != "fixed" or loaded.fixed is None:
-            valid = ("fixed", "fp32", "fp16") if loaded.fixed else ("fp32", "fp16")
-            raise UnknownNameError("arithmetic", arithmetic, valid)
-        return loaded.fixed(inputs)
+        own = quantise.ARITHMETIC if loaded.fixed is None else "fixed"
+        if arithmetic != own:
+            raise UnknownNameError("arithmetic", arithmetic, (own, "fp32", "fp16"))
+        return (loaded.fixed or quantise.load(case))(inputs)
 
     def operations(self, case: str) -> Operations:
         """Multiply-accumulates of one hit, and its bytes at 16 bits a number."""
@@ -111,7 +115,7 @@ class Track:
     def sources(self, case: str) -> tuple[str, ...]:
         """Files that determine the oracle and the quality of a case."""
         trained = (f"workloads/track/parameters/{case}.json",) if case in parameters.TRAINED else ()
-        code = ("__init__", "events", "network", "parameters", "quality")
+        code = ("__init__", "events", "network", "parameters", "quality", *(() if trained else ("quantise",)))
         return (*trained, *(f"workloads/track/{name}.py" for name in code))
 
     def _widths(self, case: str) -> tuple[int, ...]:

@@ -77,5 +77,5 @@ def test_unknown_names_list_the_valid_ones() -> None:
         parameters.load("big")
     with pytest.raises(UnknownNameError, match="unknown arithmetic 'int4'; valid: fixed, fp32, fp16"):
         WORKLOAD.reference("embed", np.zeros((1, 3), np.float32), "int4")
-    with pytest.raises(UnknownNameError, match="unknown arithmetic 'fixed'; valid: fp32, fp16"):
+    with pytest.raises(UnknownNameError, match="unknown arithmetic 'fixed'; valid: fixed8, fp32, fp16"):
         WORKLOAD.reference("exatrkx", np.zeros((1, 12), np.float32), "fixed")
