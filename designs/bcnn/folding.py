@@ -9,28 +9,15 @@ arXiv 1612.07119).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import gcd
 
+from designs.flow.folding import Fold as Fold
+from designs.flow.folding import FoldingError as FoldingError
+from designs.flow.folding import divisors as divisors
+from designs.flow.folding import nearest
 from workloads.bcnn.network import Layer, check_layers
-
-
-class FoldingError(ValueError):
-    """A folding that a layer cannot have; the message names the layer, the value and the nearest legal ones."""
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Products of one layer in a cycle: `simd` synapses of each of `pe` neurons."""
-
-    simd: int
-    pe: int
-
-    def __str__(self) -> str:
-        return f"{self.simd}x{self.pe}"
 
 
 @dataclass(frozen=True)
@@ -133,24 +120,10 @@ def check(layer: Layer, fold: Fold) -> None:
         if layer.kind == "conv":
             what = f"a column of {column} synapses, nor is it columns that divide the kernel's {layer.kernel}"
         raise FoldingError(
-            f"{layer.name}: simd {fold.simd} does not divide {what}; {_nearest(fold.simd, simd_choices(layer))}"
+            f"{layer.name}: simd {fold.simd} does not divide {what}; {nearest(fold.simd, simd_choices(layer))}"
         )
     if fold.pe not in pe_choices(layer):
         raise FoldingError(
             f"{layer.name}: pe {fold.pe} does not divide {layer.channels_out} neurons; "
-            f"{_nearest(fold.pe, pe_choices(layer))}"
+            f"{nearest(fold.pe, pe_choices(layer))}"
         )
-
-
-@cache
-def divisors(number: int) -> tuple[int, ...]:
-    """Divisors of a positive number, ascending."""
-    small = [n for n in range(1, int(number**0.5) + 1) if number % n == 0]
-    return tuple(sorted({*small, *(number // n for n in small)}))
-
-
-def _nearest(value: int, legal: Sequence[int]) -> str:
-    """The legal values on both sides of an illegal one."""
-    place = bisect_left(legal, value)
-    around = legal[max(place - 1, 0) : place + 1]
-    return f"nearest legal: {' and '.join(map(str, around))}"

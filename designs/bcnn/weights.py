@@ -13,9 +13,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from designs.bcnn.folding import Fold, Folding
+from designs.flow.folding import bits_of, hexadecimal
 from workloads.bcnn.network import Bits, Integers, Layer, Network
 
 
@@ -43,18 +43,7 @@ def threshold_words(layer: Layer, fold: Fold, threshold: Integers) -> Bits:
     """
     width = acc_bits(layer)
     fitted = np.clip(threshold.astype(np.int64), -layer.bound, layer.bound + 1)
-    bits = (fitted[:, np.newaxis] >> np.arange(width)) & 1
-    return bits.astype(np.uint8).reshape(layer.channels_out // fold.pe, fold.pe * width)
-
-
-def hexadecimal(words: NDArray[np.uint8]) -> str:
-    """The text for $readmemh of words given as bits (words, width), lowest first."""
-    count, width = words.shape
-    padded = np.zeros((count, -(-width // 8) * 8), np.uint8)
-    padded[:, :width] = words
-    rows = np.packbits(padded, axis=1, bitorder="little")[:, ::-1]
-    digits = -(-width // 4)
-    return "".join(f"{row.tobytes().hex()[-digits:]}\n" for row in rows)
+    return bits_of(fitted, width).reshape(layer.channels_out // fold.pe, fold.pe * width)
 
 
 def write(network: Network, folding: Folding, folder: Path) -> tuple[Path, ...]:
