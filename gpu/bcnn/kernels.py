@@ -1,0 +1,123 @@
+"""The kernels of `bcnn`: which there are for a network and a device, and what a whole network's launches are.
+
+A `Kernel` is a chain of launches, one a layer. Activations between layers are bits, packed little-endian along the
+channels into 32-bit words, rows by columns by words of an image together. Input: int8 (n, rows, columns, channels);
+output: int32 sums (n, classes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu.runtime.device import Info
+from workloads.bcnn.network import Network as Reference
+
+ARITHMETICS = ("binary",)
+#: What decides a result besides the kernel's own `files` and the parameters, relative to the repository.
+SOURCES = (
+    "gpu/bcnn/kernels.py",
+    "gpu/bcnn/bench.py",
+    "gpu/runtime/loop.py",
+    "gpu/runtime/stats.py",
+    "workloads/bcnn/network.py",
+    "workloads/bcnn/cases.py",
+)
+
+
+class Unsupported(ValueError):
+    """A network that a kernel cannot do; the message names the layer and the condition that fails."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """One case's parameters as kernels need them."""
+
+    reference_network: Reference
+
+    @classmethod
+    def of(cls, parameters: Any) -> Network:
+        """Take the parameters of a case (`workloads.bcnn.parameters.Parameters`)."""
+        return cls(parameters.network)
+
+    def encode(self, arithmetic: str, inputs: NDArray[np.int8], to: type[Any] = np.int8) -> NDArray[Any]:
+        """Images as the kernel's input array."""
+        return np.ascontiguousarray(inputs.astype(to))
+
+    def reference(self, arithmetic: str, inputs: NDArray[np.int8]) -> NDArray[np.int32]:
+        """The oracle's sums (n, classes)."""
+        return self.reference_network(inputs)
+
+    def tolerance(self, arithmetic: str, inputs: NDArray[np.int8]) -> float | None:
+        """None: every kernel is exact."""
+        return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch of the chain: a layer's kernel.
+
+    The entry takes (in, out, *constants, n); `groups(n, info)` says how many work-groups of `local` work-items,
+    `out_bytes` how much one image writes. `constants` are uploaded once.
+    """
+
+    layer: str
+    entry: str
+    source: str
+    options: tuple[str, ...]
+    constants: tuple[NDArray[Any], ...]
+    groups: Callable[[int, Info], int]
+    local: int
+    shared: int
+    out_bytes: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A whole network ready to compile and launch: `variant` names the family, `steps` its launches in order."""
+
+    variant: str
+    arithmetic: str
+    steps: tuple[Step, ...]
+    n_in: int
+    n_out: int
+    files: tuple[str, ...]
+
+    in_type: type[Any] = np.int8
+    out_type: type[Any] = np.int32
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one image in and of its sums out."""
+        return self.n_in * np.dtype(self.in_type).itemsize + self.n_out * np.dtype(self.out_type).itemsize
+
+    @property
+    def detail(self) -> str:
+        """What was chosen for each layer."""
+        return "; ".join(f"{step.layer}: {step.detail}" for step in self.steps)
+
+    def conditions(self, n: int, info: Info) -> dict[str, str | int]:
+        """What a record says of the kernel at batch `n`."""
+        return {
+            "kernel": self.variant,
+            "kernel_detail": self.detail,
+            "launches": len(self.steps),
+            "groups": ", ".join(str(step.groups(n, info)) for step in self.steps),
+            "tuned": "fastest median device time of each layer at this batch",
+            "io": f"{np.dtype(self.in_type).name} x {self.n_in} in, {np.dtype(self.out_type).name} x {self.n_out} out",
+        }
+
+
+def supported(network: Network, info: Info) -> tuple[str, ...]:
+    """The arithmetics that this device does on this network: "binary", or nothing where no kernel fits."""
+    return ARITHMETICS if next(kernels(network, 1, info), None) is not None else ()
+
+
+def kernels(network: Network, n: int, info: Info) -> Iterator[Kernel]:
+    """Yield whole-network kernels that together hold every code that tuning may choose at batch `n`, each to prove."""
+    return iter(())
