@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+
+
+#: Modules that a module instantiates.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "adder_tree": ("delay",),
+    "credit_stream": ("stream_fifo",),
+    "dot_product": ("adder_tree", "delay", "popcount"),
+    "mvtu": ("adder_tree", "dot_product", "replay_buffer", "rom", "stream_fifo"),
+    "popcount": ("adder_tree", "delay"),
+    "sliding_window": ("stream_width",),
+}
+
+
+def closure(*names: str) -> list[Path]:
+    """Paths of library modules and of all that they instantiate, each once: `closure("mvtu", "sliding_window")`."""
+    known: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop(0)
+        if name not in known:
+            known[name] = None
+            waiting += PARTS.get(name, ())
+    return source(*known)
 
 
 def source(*names: str) -> list[Path]:

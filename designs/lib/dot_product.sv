@@ -1,0 +1,152 @@
+// Part of a dot product: SIMD products a cycle, pipelined over LATENCY registers, for the accumulator of mvtu.
+// The sum of products is START + the sum of the outputs over all parts, modulo 2^OUT_BITS, with START = -SYNAPSES for
+// bits and 0 otherwise: for bits the output is twice the number of products that are +1, in which a masked group of G
+// counts as G halves. `activation_sum` is the sum of the SIMD activations, LATENCY - 1 cycles after them; needed only
+// for A_BITS > 1 with W_BITS == 1, where all rows share it: a sum of +-a is twice that of the +a, minus that of all a.
+`default_nettype none
+
+module dot_product #(
+    // Products.
+    parameter int SIMD = 8,
+    // Bits of an activation; 1: +1 or -1.
+    parameter int A_BITS = 1,
+    // Bits of a weight; 1: +1 or -1.
+    parameter int W_BITS = 1,
+    // Products that share a mask bit; 0: no mask.
+    parameter int MASK_GROUP = 0,
+    // Bits of the output.
+    parameter int OUT_BITS = 8,
+    // Registers that count bits or multiply, at least 1.
+    parameter int FIRST = 1,
+    // Registers of the adders behind them; at least 1 with masks.
+    parameter int SECOND = 1
+) (
+    input wire clk,
+    input wire [SIMD*A_BITS-1:0] activations,
+    input wire [(MASK_GROUP > 0 ? SIMD / MASK_GROUP : 1)-1:0] mask,
+    input wire [SIMD*W_BITS-1:0] weights,
+    input wire [OUT_BITS-1:0] activation_sum,
+    output wire [OUT_BITS-1:0] sum
+);
+  if (A_BITS == 1) begin : g_bits
+    localparam int GROUP = MASK_GROUP > 0 ? MASK_GROUP : SIMD;
+    localparam int GROUPS = SIMD / GROUP;
+    localparam bit ODD = MASK_GROUP % 2 != 0;  // half a masked group is not a whole number then
+    localparam int COUNT = $clog2(GROUP + 1);
+    localparam int TERM = COUNT + (ODD ? 1 : 0);
+
+    wire [SIMD-1:0] products = activations ~^ weights;
+    wire [GROUPS*TERM-1:0] terms;
+
+    for (genvar g = 0; g < GROUPS; g++) begin : g_group
+      wire [COUNT-1:0] count;
+
+      popcount #(
+          .WIDTH(GROUP),
+          .LATENCY(FIRST)
+      ) u_count (
+          .clk(clk),
+          .data(products[g*GROUP+:GROUP]),
+          .count(count)
+      );
+
+      wire [TERM-1:0] term = ODD ? TERM'({count, 1'b0}) : TERM'(count);
+
+      if (MASK_GROUP > 0) begin : g_mask
+        wire unmasked;
+
+        delay #(
+            .STAGES(FIRST)
+        ) u_mask (
+            .clk(clk),
+            .in (mask[g]),
+            .out(unmasked)
+        );
+        assign terms[g*TERM+:TERM] = unmasked ? term : TERM'(ODD ? GROUP : GROUP / 2);
+      end else begin : g_plain
+        assign terms[g*TERM+:TERM] = term;
+      end
+    end
+
+    localparam int TOTAL = TERM + $clog2(GROUPS);
+    wire [TOTAL-1:0] total;
+
+    adder_tree #(
+        .COUNT(GROUPS),
+        .BITS(TERM),
+        .SIGNED(0),
+        .LATENCY(SECOND),
+        .OUT_BITS(TOTAL)
+    ) u_sum (
+        .clk (clk),
+        .data(terms),
+        .sum (total)
+    );
+
+    assign sum = ODD ? OUT_BITS'(total) : OUT_BITS'({total, 1'b0});
+    wire unused = &{1'b0, activation_sum, MASK_GROUP > 0 || mask[0]};
+  end else if (W_BITS == 1) begin : g_signs
+    wire [SIMD*A_BITS-1:0] terms;
+    wire [OUT_BITS-1:0] positive;
+    wire [OUT_BITS-1:0] difference = OUT_BITS'({positive, 1'b0}) - activation_sum;
+
+    for (genvar i = 0; i < SIMD; i++) begin : g_term
+      assign terms[i*A_BITS+:A_BITS] = weights[i] ? activations[i*A_BITS+:A_BITS] : '0;
+    end
+
+    adder_tree #(
+        .COUNT(SIMD),
+        .BITS(A_BITS),
+        .SIGNED(1),
+        .LATENCY(SECOND),
+        .OUT_BITS(OUT_BITS)
+    ) u_sum (
+        .clk (clk),
+        .data(terms),
+        .sum (positive)
+    );
+
+    delay #(
+        .WIDTH (OUT_BITS),
+        .STAGES(FIRST)
+    ) u_difference (
+        .clk(clk),
+        .in (difference),
+        .out(sum)
+    );
+    wire unused = &{1'b0, mask};
+  end else begin : g_numbers
+    localparam int PRODUCT = A_BITS + W_BITS;
+    wire [SIMD*PRODUCT-1:0] products, late;
+
+    for (genvar i = 0; i < SIMD; i++) begin : g_product
+      wire signed [A_BITS-1:0] a = activations[i*A_BITS+:A_BITS];
+      wire signed [W_BITS-1:0] w = weights[i*W_BITS+:W_BITS];
+      assign products[i*PRODUCT+:PRODUCT] = a * w;
+    end
+
+    delay #(
+        .WIDTH (SIMD * PRODUCT),
+        .STAGES(FIRST)
+    ) u_products (
+        .clk(clk),
+        .in (products),
+        .out(late)
+    );
+
+    adder_tree #(
+        .COUNT(SIMD),
+        .BITS(PRODUCT),
+        .SIGNED(1),
+        .LATENCY(SECOND),
+        .OUT_BITS(OUT_BITS)
+    ) u_sum (
+        .clk (clk),
+        .data(late),
+        .sum (sum)
+    );
+    wire unused = &{1'b0, mask, activation_sum};
+  end
+endmodule
+
+`default_nettype wire

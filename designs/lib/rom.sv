@@ -1,0 +1,34 @@
+// Memory that is loaded at build and only read: DEPTH words of the hexadecimal file FILE ($readmemh, a word a line).
+// `data` is a register: the word at `address` of the cycle before. Tools infer block RAM for large ones, logic for small.
+//
+//   rom #(.WIDTH(256), .DEPTH(512), .FILE("layer1.hex")) u_weights (.clk, .address, .data);
+`default_nettype none
+
+module rom #(
+    // Bits of a word.
+    parameter int WIDTH = 8,
+    // Words.
+    parameter int DEPTH = 16,
+    // Path of the file, absolute or from where the tool runs.
+    parameter FILE = "",
+    // Bits of the address; derived.
+    parameter int ADDRESS = DEPTH > 1 ? $clog2(DEPTH) : 1
+) (
+    input wire clk,
+    input wire [ADDRESS-1:0] address,
+    output logic [WIDTH-1:0] data
+);
+  if (WIDTH < 1 || DEPTH < 1) begin : g_size
+    $error("rom: WIDTH and DEPTH must be at least 1");
+  end
+  if (FILE == "") begin : g_file
+    $error("rom: FILE must name a file of DEPTH words");
+  end
+
+  logic [WIDTH-1:0] memory[DEPTH];
+  initial $readmemh(FILE, memory);
+
+  always_ff @(posedge clk) data <= memory[address];
+endmodule
+
+`default_nettype wire
