@@ -28,7 +28,8 @@ class Core:
     """One implementation of a case as RTL with the streaming ports of this project.
 
     `top` is its module, `sources` its files in order, `in_bits` and `out_bits` the widths of its words, `digest` the
-    hash of its content. `facts` go into the conditions of every record (a folding, a count of adders).
+    hash of its content. `memories` are files that the sources read by name. `facts` go into the conditions of every
+    record (a folding, a count of adders).
     """
 
     workload: str
@@ -41,6 +42,7 @@ class Core:
     out_bits: int
     digest: str
     facts: Mapping[str, Scalar]
+    memories: tuple[Path, ...] = ()
 
     @property
     def conditions(self) -> dict[str, Scalar]:
@@ -108,7 +110,8 @@ def build_on_board(
     """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
 
     `mhz` is the clock to work towards; the PLL gives the nearest it can. `sources` are the repository's files that
-    determine the core. `out` is the folder for `<workload>-<case>-<board>.bit` (default: build/).
+    determine the core. `out` is the folder for `<workload>-<case>-<name>-<board>.bit`, name the last part of the
+    implementation's (default: build/).
     Errors: BoardError, FlowError, MissingTool.
     """
     chosen = boards.load(board)
@@ -118,7 +121,8 @@ def build_on_board(
         top = Path(folder) / "board_top.sv"
         top.write_text(uart_top(core.top, core.in_bits, core.out_bits, chosen, mhz))
         # Both lists may have the FIFO.
-        synthesis = synth_ecp5("board_top", list(dict.fromkeys([*uart_top_sources(), *core.sources, top])))
+        sources_with_top = list(dict.fromkeys([*uart_top_sources(), *core.sources, top]))
+        synthesis = synth_ecp5("board_top", sources_with_top, data=core.memories)
     spread = route_seeds(
         synthesis.json,
         seeds=seeds,
@@ -130,7 +134,8 @@ def build_on_board(
         target_mhz=mhz,
         clock=CLOCK,
     )
-    bit = _packed(spread, (out or repo_root() / "build") / f"{core.workload}-{core.case}-{board}.bit")
+    name = f"{core.workload}-{core.case}-{core.implementation.split('/')[-1]}-{board}.bit"
+    bit = _packed(spread, (out or repo_root() / "build") / name)
     return _routed(core, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, bit, sources)
 
 
