@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,28 +46,35 @@ class Stored:
     shipped: bool
 
 
-def write_records(folder: Path | str, stem: str, records: Iterable[Record]) -> Path:
+def write_records(folder: Path | str, stem: str, records: Iterable[Record], *, keep: bool = False) -> Path:
     """Write one run's records to a new file `<stem>-<time>.jsonl` in `folder` and return its path.
 
-    The lines go to a temporary name, are flushed to the disk and then renamed to a final name that did not exist
-    before. After any error or an interrupt nothing is left behind. Errors: ValueError for no records or a stem that is
-    no plain file name; OSError when the disk refuses.
+    Each line goes to a temporary name and to the disk as soon as its record comes; at the end the file is renamed to a
+    final name that did not exist before. After any error or an interrupt nothing is left behind; with `keep` the
+    records that came before it are. Errors: ValueError for no records or a stem that is no plain file name; OSError
+    when the disk refuses; whatever the records raise.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", stem):
         raise ValueError(f"stem {stem!r} must be a plain file name: letters, digits, '.', '_', '-'")
-    text = "".join(record.to_json() + "\n" for record in records)
-    if not text:
+    waiting = iter(records)
+    first = next(waiting, None)
+    if first is None:
         raise ValueError(f"no records to write for {stem!r}")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     stamp = re.sub(r"[^0-9TZ]", "", utc_now().replace("+00:00", "Z"))
-    temporary = target / f".{stem}-{stamp}-{os.getpid()}.tmp"
+    temporary, final = target / f".{stem}-{stamp}-{os.getpid()}.tmp", target / f"{stem}-{stamp}.jsonl"
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        return _move_new(temporary, target / f"{stem}-{stamp}.jsonl")
+            for record in chain([first], waiting):
+                stream.write(record.to_json() + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        return _move_new(temporary, final)
+    except BaseException:
+        if keep and temporary.exists() and temporary.stat().st_size:
+            _move_new(temporary, final)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

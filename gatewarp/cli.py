@@ -262,46 +262,59 @@ def _unchanged(board: str, seeds: int) -> dict[tuple[str, str], Path]:
 def measure(
     workload: WorkloadName,
     device: Annotated[str, typer.Option(help="opencl:0, cuda:0, null:0; see `gatewarp list devices`.")],
-    case: Annotated[str, typer.Option(help="A case of the workload.")] = "embed",
-    batch: Annotated[list[int] | None, typer.Option(help="Batch size, repeatable; default: 1 to 4^10.")] = None,
-    arithmetic: Annotated[list[str] | None, typer.Option(help="fp32, fp16 or fixed, repeatable.")] = None,
+    case: Annotated[str | None, typer.Option(help="A case; default: the workload's first.")] = None,
+    batch: Annotated[list[int] | None, typer.Option(help="Batch size, repeatable; default: the workload's.")] = None,
+    arithmetic: Annotated[list[str] | None, typer.Option(help="fp16, fixed, binary, ..., repeatable.")] = None,
     mode: Annotated[list[str] | None, typer.Option(help="queue, graph or eager, repeatable.")] = None,
     baseline: Annotated[bool, typer.Option(help="Also PyTorch on the same GPU, in the same run.")] = False,
     energy: Annotated[list[int] | None, typer.Option(help="Batch size with energy (NVML), repeatable.")] = None,
+    windows: Annotated[int | None, typer.Option(min=1, help="Windows of 5 s for each energy; default: 4.")] = None,
     launches: Annotated[int | None, typer.Option(min=8, help="Launches of each boundary at most.")] = None,
     seconds: Annotated[float | None, typer.Option(min=0.01, help="Seconds for each boundary at most.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs.")] = 1,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Go on after a failure; keep what there is when interrupted.")
+    ] = False,
     json_output: Json = False,
 ) -> None:
     """Time the kernels of a workload on a device, and take their energy where it can be metered."""
     from gpu import measure as measuring
-    from gpu.runtime import loop
+    from gpu.runtime import loop, nvml
 
     registry.check_case(workload, case)
+    case = case or measuring.first_case(workload)
     given = {"launches": launches, "seconds": seconds}
-    budget = loop.Budget(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    failures = measuring.Failures()
+    made: list[Any] = []
     with _progress() as progress:
-        records = list(
-            measuring.measure(
-                workload,
-                case,
-                device,
-                batch or measuring.BATCHES,
-                arithmetic,
-                modes=mode,
-                baseline=baseline,
-                energy_batches=energy or (),
-                budget=budget,
-                seed=seed,
-                command=_command("measure"),
-                progress=progress,
-            )
+        records = measuring.measure(
+            workload,
+            case,
+            device,
+            batch,
+            arithmetic,
+            modes=mode,
+            baseline=baseline,
+            energy_batches=energy or (),
+            windows=windows or nvml.WINDOWS,
+            budget=loop.Budget(**{k: v for k, v in given.items() if v is not None}),  # type: ignore[arg-type]
+            seed=seed,
+            command=_command("measure"),
+            progress=progress,
+            failed=failures if keep_going else None,
         )
-    _write(f"measure-{workload}-{case}", records)
+        try:
+            seen = (made.append(r) or r for r in records)  # type: ignore[func-returns-value]
+            path = write_records(registry.results_folder(), f"measure-{workload}-{case}", seen, keep=keep_going)
+        finally:
+            for failure in failures:
+                err.print(f"[bold red]failed:[/] {escape(failure)}", highlight=False)
+    err.print(f"{len(made)} records: {path}", highlight=False)
     if json_output:
-        _print_json([json.loads(r.to_json()) for r in records])
-        return
-    out.print(f"See it: gatewarp compare {workload}")
+        _print_json([json.loads(r.to_json()) for r in made])
+    else:
+        out.print(f"See it: gatewarp compare {workload}")
+    raise typer.Exit(1 if failures else 0)
 
 
 def _command(verb: str) -> str:

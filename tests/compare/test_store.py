@@ -56,6 +56,31 @@ def test_an_interrupt_while_records_are_made_leaves_nothing(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_records_are_on_the_disk_as_they_come(tmp_path: Path) -> None:
+    def watched() -> Iterator[Record]:
+        yield A
+        yield B
+        (path,) = tmp_path.iterdir()
+        assert path.name.startswith(".s-")
+        assert path.read_text() == A.to_json() + "\n" + B.to_json() + "\n"
+
+    write_records(tmp_path, "s", watched())
+
+
+def test_records_before_an_interrupt_are_kept_when_asked(tmp_path: Path) -> None:
+    def interrupted(*before: Record) -> Iterator[Record]:
+        yield from before
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_records(tmp_path / "none", "s", interrupted(), keep=True)
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(KeyboardInterrupt):
+        write_records(tmp_path, "s", interrupted(A), keep=True)
+    assert read_store(tmp_path) == ([A], [])
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_an_interrupt_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt

@@ -17,8 +17,11 @@ from compare.provenance import hash_sources, repo_root
 from compare.record import Record
 from compare.store import read_store, write_records
 from gpu import measure as module
+from gpu import session as session_module
 from gpu.runtime import loop, null, nvml
 from gpu.runtime.device import DeviceError
+from gpu.session import ROTATE_BYTES, TIMED, Session, WrongResultError, sets_for
+from gpu.track import subjects
 from gpu.track import torch as baseline
 from gpu.track.bench import Bench
 from workloads.api import UnknownNameError
@@ -46,7 +49,7 @@ def test_records_of_the_local_device(local):
         assert record.implementation == "gpu/track/opencl"
         assert record.provenance.tools["opencl"]
         assert record.provenance.sources_hash == hash_sources(repo_root(), record.provenance.sources)
-        assert {"workloads/track/network.py", *module.TIMED} <= set(record.provenance.sources)
+        assert {"workloads/track/network.py", *TIMED} <= set(record.provenance.sources)
         assert record.conditions["parameters"] == "trained"
         assert record.conditions["clocks"] == "free-running"
         assert "sm_clock_mhz" not in record.conditions, "no NVML, no clock"
@@ -58,9 +61,9 @@ def test_records_of_the_local_device(local):
         assert record.get("launch_floor", boundary="host")
         assert record.get("throughput", boundary="kernel").low is not None
         assert record.get("energy") is None, "no counter, no energy"
-        assert record.conditions["checked_hits"] >= record.conditions["batch"]
-        assert record.conditions["buffer_sets"] == module.MAX_SETS
-        assert record.conditions["working_set_bytes"] < module.ROTATE_BYTES
+        assert record.conditions["checked_items"] >= record.conditions["batch"]
+        assert record.conditions["buffer_sets"] == session_module.MAX_SETS
+        assert record.conditions["working_set_bytes"] < ROTATE_BYTES
         assert record.conditions["exceeds_cache"] is False
         assert Record.from_json(record.to_json()) == record
 
@@ -84,11 +87,12 @@ def test_untrained_parameters_are_named():
 
 
 def test_large_batches_rotate_beyond_the_cache():
-    session = module._Session("track", "embed", None, None, None, BUDGET, 1, "c")
     for batch in (2**18, 2**20):
-        sets = session._sets(14, batch)
-        assert sets * 14 * batch >= module.ROTATE_BYTES
-    assert session._sets(14, 2**30) == 2
+        sets = sets_for(14, batch)
+        assert sets * 14 * batch >= ROTATE_BYTES
+    assert sets_for(14, 2**30) == 2
+    assert sets_for(14, 2**10) == session_module.MAX_SETS
+    assert sets_for(14, 2**10, 32) == 32
 
 
 def test_wrong_outputs_give_an_error_and_no_record(monkeypatch):
@@ -100,7 +104,7 @@ def test_wrong_outputs_give_an_error_and_no_record(monkeypatch):
         return array
 
     monkeypatch.setattr(loop.DeviceRunner, "output", corrupt)
-    with pytest.raises(module.WrongResultError, match="differ from the oracle"):
+    with pytest.raises(WrongResultError, match="differ from the oracle"):
         records(batches=(3,), arithmetics=["fixed"])
 
 
@@ -115,14 +119,14 @@ def test_the_tolerance_is_the_one_of_the_record(local, monkeypatch, arithmetic, 
         (record,) = records(batches=(3,), arithmetics=[arithmetic])
         assert record.conditions["worst_difference"] == pytest.approx(float(shift), rel=0.5)
     else:
-        with pytest.raises(module.WrongResultError, match="differ from the oracle"):
+        with pytest.raises(WrongResultError, match="differ from the oracle"):
             records(batches=(3,), arithmetics=[arithmetic])
 
 
 def test_the_null_device_measures_the_harness():
     (record,) = records("null", batches=(1,), arithmetics=["fp32"])
     assert record.device == "null"
-    assert record.conditions["checked_hits"] == 0
+    assert record.conditions["checked_items"] == 0
     assert record.get("latency", statistic="p50", boundary="host").value < 50_000
 
 
@@ -194,11 +198,11 @@ def test_the_baseline_is_measured_in_the_same_run(monkeypatch):
     assert len({r.conditions["run"] for r in found}) == 1
     for record in found[2:6]:
         assert record.provenance.tier == "outside baseline"
-        assert {"gpu/track/torch.py", *module.TIMED} <= set(record.provenance.sources)
+        assert {"gpu/track/torch.py", *TIMED} <= set(record.provenance.sources)
 
 
 def test_launch_modes_of_the_baseline(monkeypatch):
-    assert set(module.BASELINE_MODES) <= set(baseline.MODES)
+    assert set(subjects.BASELINE_MODES) <= set(baseline.MODES)
     FakeTorch(monkeypatch)
     found = records("null", batches=(1,), baseline=True, modes=["eager"])
     assert {(r.implementation, r.conditions["launch_mode"]) for r in found} == {("gpu/track/torch", "eager")}
@@ -307,7 +311,7 @@ def test_the_clock_is_read_with_work_in_the_queue():
     events = []
     runner = SimpleNamespace(sets=3, batch=1, launch=events.append, finish=lambda: events.append("finish"))
     meter = SimpleNamespace(sm_clock=lambda: events.append("clock") or 1500)
-    session = module._Session("track", "embed", null.Null(), None, None, BUDGET, 1, "c", meter=meter)
+    session = Session(None, "embed", subjects, null.Null().info, BUDGET, 1, "c", meter=meter)
     assert session._sm_clock(runner) == 1500
     assert events[-2:] == ["clock", "finish"]
     assert events[-3] in (0, 1, 2)
@@ -352,7 +356,7 @@ def test_the_command_line_writes_one_file(tmp_path, capsys):
     )
     assert module.main(["track", "--device", "nothing:0", "--out", str(tmp_path / "none")]) == 2
     printed = capsys.readouterr()
-    assert "[1/1] gpu/track/null embed batch 1 fp32 queue" in printed.err
+    assert "[1/1] embed gpu/track/null batch 1 fp32 queue" in printed.err
     assert "valid:" in printed.err
     assert str(path) in printed.out
     assert not (tmp_path / "none").exists()
@@ -393,7 +397,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, local):
 
 
 def test_an_interrupt_of_the_command_line_leaves_nothing(tmp_path, monkeypatch):
-    record = module._Session.record
+    record = Session.record
     seen = []
 
     def interrupted(self, point, energy):
@@ -402,7 +406,7 @@ def test_an_interrupt_of_the_command_line_leaves_nothing(tmp_path, monkeypatch):
         seen.append(record(self, point, energy))
         return seen[-1]
 
-    monkeypatch.setattr(module._Session, "record", interrupted)
+    monkeypatch.setattr(Session, "record", interrupted)
     words = ["track", "--device", "null", "--batch", "1", "2", "--seconds", "0.02", "--launches", "100"]
     with pytest.raises(KeyboardInterrupt):
         module.main([*words, "--out", str(tmp_path)])
