@@ -15,6 +15,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "dot_product": ("adder_tree", "delay", "popcount"),
     "mvtu": ("adder_tree", "dot_product", "replay_buffer", "rom", "stream_fifo"),
     "popcount": ("adder_tree", "delay"),
+    "requantise": ("rom",),
     "sliding_window": ("stream_width",),
 }
 
