@@ -25,7 +25,7 @@ def bench_text(design: Design, capacity: int) -> str:
     """SystemVerilog of `bcnn_bench` around a whole design, with room for `capacity` images."""
     count = len(design.layers)
     units = ", ".join(f"u_core.u_{name}.{UNIT}.{WORKING}" for name in reversed(design.layers))
-    # Where a core stands still: before each layer and after the last, whether a word is offered and whether one is taken.
+    # Where a core stands still: before each layer and after the last, is a word offered, is one taken.
     places = [*design.layers, "out"]
     state = " ".join(f"{name}:%b%b" for name in places)
     ports = "".join(f", u_core.w{n}_valid, u_core.w{n}_ready" for n in range(len(places)))

@@ -11,12 +11,12 @@ The last layer gives all sums of an image in one word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import lcm
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from designs.bcnn.folding import Fold, Folding, mask_group
 from designs.bcnn.weights import acc_bits
+from designs.flow.chain import Stage, module, width_stages
 from workloads.bcnn.network import Layer
 
 TOP = "bcnn_core"
@@ -27,20 +27,12 @@ SUM_BITS = 16
 #: Instance of the matrix-vector unit within a layer's module.
 UNIT = "u_mvtu"
 
-
-@dataclass(frozen=True)
-class Stage:
-    """One instance in a layer's chain; `out_bits` is the width of the word that leaves it."""
-
-    module: str
-    name: str
-    out_bits: int
-    parameters: Mapping[str, int | str] = field(default_factory=dict)
+_WRITER = "designs.bcnn.core"
 
 
 @dataclass(frozen=True)
 class LayerText:
-    """A generated layer: its module's name and text, the widths of its words, the library modules it needs."""
+    """A generated layer: its module's name and text, the widths of its words, the library modules in it."""
 
     name: str
     text: str
@@ -57,7 +49,7 @@ def layer_texts(folding: Folding) -> tuple[LayerText, ...]:
         raise ValueError(f"{last.name}: the last layer of a stream is dense, not a convolution")
     if acc_bits(last) > SUM_BITS:
         raise ValueError(f"{last.name}: sums of up to {last.bound} do not fit the {SUM_BITS} bits at the pins")
-    texts = []
+    texts: list[LayerText] = []
     in_bits = layers[0].channels_in * layers[0].input_bits
     for index, (layer, fold) in enumerate(zip(layers, folds, strict=True)):
         if layer.last:
@@ -73,162 +65,74 @@ def layer_texts(folding: Folding) -> tuple[LayerText, ...]:
 
 def stages(layer: Layer, fold: Fold, in_bits: int, out_bits: int) -> list[Stage]:
     """The chain of a layer that takes words of `in_bits` and gives words of `out_bits`."""
-    bits, group = layer.input_bits, mask_group(layer, fold)
     chain: list[Stage] = []
     if layer.kind == "conv":
-        lanes = layer.channels_in // group if group else 0
-        column = layer.kernel * (layer.channels_in * bits + lanes)
-        chain.append(
-            Stage(
-                "sliding_window",
-                "u_window",
-                column,
-                {
-                    "BITS": bits,
-                    "CHANNELS": layer.channels_in,
-                    "SIDE": layer.side,
-                    "KERNEL": layer.kernel,
-                    "PADDING": layer.padding,
-                    "MASK_LANES": lanes,
-                },
-            )
-        )
-        unit, units, wanted = (
-            (group + 1, column // (group + 1), fold.simd // group)
-            if group
-            else (
-                bits,
-                column // bits,
-                fold.simd,
-            )
-        )
-        chain += _width("u_fold", unit, units, wanted)
-    else:
-        chain += _width("u_fold", bits, in_bits // bits, fold.simd)
-    sums = acc_bits(layer)
-    lane = sums if layer.last else 1
-    chain.append(
-        Stage(
-            "mvtu",
-            UNIT,
-            fold.pe * lane,
-            {
-                "SIMD": fold.simd,
-                "PE": fold.pe,
-                "SYNAPSES": layer.synapses,
-                "NEURONS": layer.channels_out,
-                "A_BITS": bits,
-                "W_BITS": 1,
-                "MASK_GROUP": group,
-                "ACC_BITS": sums,
-                "THRESHOLD": 0 if layer.last else 1,
-                "WEIGHTS": f'"{layer.name}.weights.hex"',
-                "THRESHOLDS": '""' if layer.last else f'"{layer.name}.thresholds.hex"',
-            },
-        )
-    )
+        chain.append(_window(layer, fold))
+        in_bits = chain[-1].out_bits
+    # A group and its mask bit stay together.
+    group = mask_group(layer, fold)
+    unit = group + 1 if group else layer.input_bits
+    chain += width_stages("u_fold", unit, in_bits // unit, fold.simd // group if group else fold.simd)
+    chain.append(_mvtu(layer, fold))
     if layer.pool:
         folds = layer.channels_out // fold.pe
-        shape = {"BITS": 1, "LANES": fold.pe, "FOLDS": folds, "SIDE": layer.side_sums}
+        shape: dict[str, int | str] = {"BITS": 1, "LANES": fold.pe, "FOLDS": folds, "SIDE": layer.side_sums}
         chain.append(Stage("max_pool", "u_pool", fold.pe, shape))
-    chain += _width("u_pack", lane, fold.pe, out_bits // lane)
-    return chain
+    lane = acc_bits(layer) if layer.last else 1
+    return chain + width_stages("u_pack", lane, fold.pe, out_bits // lane)
 
 
-def _width(name: str, unit: int, have: int, want: int) -> list[Stage]:
-    """Converters from words of `have` units to words of `want`, none where they are equal.
+def _window(layer: Layer, fold: Fold) -> Stage:
+    group = mask_group(layer, fold)
+    lanes = layer.channels_in // group if group else 0
+    shape: dict[str, int | str] = {
+        "BITS": layer.input_bits,
+        "CHANNELS": layer.channels_in,
+        "SIDE": layer.side,
+        "KERNEL": layer.kernel,
+        "PADDING": layer.padding,
+        "MASK_LANES": lanes,
+    }
+    return Stage("sliding_window", "u_window", layer.kernel * (layer.channels_in * layer.input_bits + lanes), shape)
 
-    Where neither divides the other it goes through their least common multiple, which divides what both divide.
-    """
-    if have == want:
-        return []
-    if have % want and want % have:
-        middle = lcm(have, want)
-        return [*_width(f"{name}_up", unit, have, middle), *_width(f"{name}_down", unit, middle, want)]
-    return [Stage("stream_width", name, want * unit, {"UNIT": unit, "IN": have, "OUT": want})]
+
+def _mvtu(layer: Layer, fold: Fold) -> Stage:
+    sums = acc_bits(layer)
+    shape: dict[str, int | str] = {
+        "SIMD": fold.simd,
+        "PE": fold.pe,
+        "SYNAPSES": layer.synapses,
+        "NEURONS": layer.channels_out,
+        "A_BITS": layer.input_bits,
+        "W_BITS": 1,
+        "MASK_GROUP": mask_group(layer, fold),
+        "ACC_BITS": sums,
+        "THRESHOLD": 0 if layer.last else 1,
+        "WEIGHTS": f'"{layer.name}.weights.hex"',
+    }
+    if not layer.last:
+        shape["THRESHOLDS"] = f'"{layer.name}.thresholds.hex"'
+    return Stage("mvtu", UNIT, fold.pe * (sums if layer.last else 1), shape)
 
 
 def _layer(layer: Layer, fold: Fold, in_bits: int, out_bits: int) -> LayerText:
     chain = stages(layer, fold, in_bits, out_bits)
-    width, body = in_bits, [_wires(0, in_bits)]
-    body.append(
-        "  assign w0_valid = s_axis_tvalid;\n  assign s_axis_tready = w0_ready;\n  assign w0_data = s_axis_tdata;\n"
-    )
-    for number, stage in enumerate(chain):
-        width = stage.out_bits
-        body.append(_wires(number + 1, width))
-        body.append(_instance(stage.module, stage.name, stage.parameters, f"w{number}", f"w{number + 1}"))
-    end = f"w{len(chain)}"
-    data = f"{end}_data"
-    if layer.last:
-        data, width = _extended(data, layer.channels_out, acc_bits(layer)), layer.channels_out * SUM_BITS
-    body.append(f"  assign m_axis_tvalid = {end}_valid;\n  assign {end}_ready = m_axis_tready;\n")
-    body.append(f"  assign m_axis_tdata = {data};\n")
-    shape = f"{layer.synapses} synapses, {layer.channels_out} neurons, {layer.pixels} positions"
     name = f"bcnn_{layer.name}"
-    return LayerText(
-        name,
-        _module(name, f"{layer.kind}: {shape}, simd x pe = {fold}", in_bits, width, "".join(body), last=False),
-        in_bits,
-        width,
-        tuple(dict.fromkeys(stage.module for stage in chain)),
-    )
+    what = f"{layer.kind}: {layer.synapses} synapses, {layer.channels_out} neurons, {layer.pixels} positions, simd x pe"
+    data = ""
+    if layer.last:
+        data = _extended(f"w{len(chain)}_data", layer.channels_out, acc_bits(layer))
+        out_bits = layer.channels_out * SUM_BITS
+    text = module(name, f"{what} = {fold}", in_bits, chain, writer=_WRITER, data=data, out_bits=out_bits)
+    return LayerText(name, text, in_bits, out_bits, tuple(dict.fromkeys(stage.module for stage in chain)))
 
 
 def core_text(layers: Sequence[LayerText]) -> str:
     """The chain of all layers. tlast of the input is not used: the design counts pixels."""
-    in_bits, out_bits = layers[0].in_bits, layers[-1].out_bits
-    body = [_wires(0, in_bits)]
-    body.append(
-        "  assign w0_valid = s_axis_tvalid;\n  assign s_axis_tready = w0_ready;\n  assign w0_data = s_axis_tdata;\n"
-    )
-    for number, layer in enumerate(layers):
-        body.append(_wires(number + 1, layer.out_bits))
-        name = layer.name.replace("bcnn_", "u_", 1)
-        body.append(_instance(layer.name, name, {}, f"w{number}", f"w{number + 1}"))
-    end = f"w{len(layers)}"
-    body.append(f"  assign m_axis_tvalid = {end}_valid;\n  assign {end}_ready = m_axis_tready;\n")
-    body.append(f"  assign m_axis_tdata = {end}_data;\n  assign m_axis_tlast = 1'b1;\n")
-    body.append("  wire unused = &{1'b0, s_axis_tlast};\n")
-    return _module(TOP, "all layers; one pixel a beat in, the sums of an image out", in_bits, out_bits, "".join(body))
-
-
-def _module(name: str, what: str, in_bits: int, out_bits: int, body: str, *, last: bool = True) -> str:
-    s_last = "    input wire s_axis_tlast,\n" if last else ""
-    m_last = ",\n    output wire m_axis_tlast" if last else ""
-    return f"""\
-// Written by designs.bcnn.core. {what}
-`default_nettype none
-
-module {name} (
-    input wire clk,
-    input wire rst,
-
-    input wire s_axis_tvalid,
-    output wire s_axis_tready,
-    input wire [{in_bits - 1}:0] s_axis_tdata,
-{s_last}
-    output wire m_axis_tvalid,
-    input wire m_axis_tready,
-    output wire [{out_bits - 1}:0] m_axis_tdata{m_last}
-);
-{body}endmodule
-
-`default_nettype wire
-"""
-
-
-def _wires(number: int, bits: int) -> str:
-    return f"\n  wire w{number}_valid, w{number}_ready;\n  wire [{bits - 1}:0] w{number}_data;\n"
-
-
-def _instance(module: str, name: str, parameters: Mapping[str, int | str], source: str, sink: str) -> str:
-    chosen = ",\n".join(f"      .{key}({value})" for key, value in parameters.items())
-    head = f"  {module} #(\n{chosen}\n  ) {name} (\n" if chosen else f"  {module} {name} (\n"
-    ports = ["      .clk(clk)", "      .rst(rst)"]
-    for side, wire in (("s", source), ("m", sink)):
-        ports += [f"      .{side}_axis_t{port}({wire}_{port})" for port in ("valid", "ready", "data")]
-    return head + ",\n".join(ports) + "\n  );\n"
+    chain = [Stage(layer.name, layer.name.replace("bcnn_", "u_", 1), layer.out_bits) for layer in layers]
+    head = "  assign m_axis_tlast = 1'b1;\n  wire unused = &{1'b0, s_axis_tlast};\n"
+    what = "all layers; a pixel a word in, the sums of an image a word out"
+    return module(TOP, what, layers[0].in_bits, chain, writer=_WRITER, last=True, head=head)
 
 
 def _extended(data: str, count: int, bits: int) -> str:

@@ -9,7 +9,6 @@ Both take a `Folding`; without one it is the case's preset. Results are cached b
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,11 @@ from workloads.bcnn import parameters
 from workloads.bcnn.network import Network
 
 #: The Python that the texts and images come from.
-_GENERATORS = tuple(Path(__file__).parent / name for name in ("core.py", "weights.py", "folding.py"))
+_FOLDER = Path(__file__).parent
+GENERATORS = (
+    *(_FOLDER / f"{name}.py" for name in ("core", "weights", "folding", "generate")),
+    *(_FOLDER.parent / "flow" / f"{name}.py" for name in ("chain", "folding")),
+)
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,10 @@ def generate_network(network: Network, folding: Folding, case: str) -> Design:
         weights.write(network, folding, folder)
 
     parts = {"step": "designs/bcnn", "network": _hash_network(network), "folding": str(folding)}
-    folder = cache.build(parts, _GENERATORS, produce)
+    folder = cache.build(parts, GENERATORS, produce)
     library = dict.fromkeys(name for text in texts for name in text.library)
     own = [*(folder / f"{text.name}.sv" for text in texts), folder / f"{core.TOP}.sv"]
-    sources = (*_library(tuple(library)), *own)
+    sources = (*lib.closure(*library), *own)
     memories = tuple(path for layer in network.layers for path in _memories(folder, layer.name))
     return Design(
         case, core.TOP, sources, memories, texts[0].in_bits, texts[-1].out_bits,
@@ -96,28 +99,12 @@ def layer_of(design: Design, name: str) -> Design:
         raise UnknownNameError("layer", name, design.layers)
     text = core.layer_texts(design.folding)[[layer.name for layer in design.folding.layers].index(name)]
     folder = design.memories[0].parent
-    sources = (*_library(text.library), folder / f"{text.name}.sv")
+    sources = (*lib.closure(*text.library), folder / f"{text.name}.sv")
     memories = _memories(folder, name)
     return Design(
         design.case, text.name, sources, memories, text.in_bits, text.out_bits, (name,), design.folding,
         _digest((*sources, *memories)),
     )  # fmt: skip
-
-
-def _library(names: Sequence[str]) -> tuple[Path, ...]:
-    """Library modules and those that they instantiate, each after what it needs."""
-    found: dict[str, Path] = {}
-
-    def add(name: str) -> None:
-        (path,) = lib.source(name)
-        for inner in re.findall(r"^ +(\w+) #\($", path.read_text(), re.MULTILINE):
-            if inner not in found:
-                add(inner)
-        found[name] = path
-
-    for name in names:
-        add(name)
-    return tuple(found.values())
 
 
 def _memories(folder: Path, layer: str) -> tuple[Path, ...]:

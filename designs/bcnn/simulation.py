@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a run saw: `entered` and `left` in cycles (n,), `sums` (n, classes), cycles that each layer's unit worked."""
+    """What a run saw: `entered` and `left` in cycles (n,), `sums` (n, classes), cycles that each layer worked."""
 
     entered: Integers
     left: Integers
