@@ -1,0 +1,220 @@
+"""`designs/track/folded`: the network on few multipliers (any reuse factor), out of the modules of designs/lib.
+
+Each layer is a matrix-vector unit that reads its weights from a memory on the chip; layers work on different hits at
+the same time, and the slowest one sets the interval. The default folding of a case is the quickest with as many
+multipliers as one small part has.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compare.provenance import repo_root
+from compare.record import Record
+from designs import boards, lib
+from designs.flow.evidence import Core, build_on_board, simulated
+from designs.flow.folding import FoldingError, bits_of
+from designs.flow.verilator import SimulationResult, simulate
+from designs.track import folding, generate
+from designs.track.folding import Folding
+from designs.track.integers import Dense, layers_of
+from workloads.api import Check, Progress, UnknownNameError
+from workloads.track import WORKLOAD, parameters, quantise
+from workloads.track.network import FixedNetwork, Ints
+from workloads.track.quantise import TableNetwork
+
+NAME = "designs/track/folded"
+CASES = tuple(WORKLOAD.cases)
+TIER = "product"
+ARITHMETICS = ("fixed", quantise.ARITHMETIC)
+
+#: A case's part, and the multipliers (DSP blocks) that it has: iCE40 UltraPlus Family Data Sheet (Lattice
+#: FPGA-DS-02008), 7 Series Overview (AMD DS180).
+SIZED_FOR: Mapping[str, tuple[str, int]] = {
+    "embed": ("ice40up5k", 8),
+    "compact": ("ice40up5k", 8),
+    "exatrkx": ("xc7vx690t", 3_600),
+}
+#: Cases whose weights fit the memory of a lab board's part.
+BUILDABLE = ("embed", "compact")
+#: Layers keep whole multiples of this many neurons, so that they have divisors.
+NEURONS_MULTIPLE = 4
+#: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
+BOARD_MHZ = 120.0
+
+
+@dataclass(frozen=True)
+class Network:
+    """The oracle of a case, the layers that the hardware has, and the arithmetic's name."""
+
+    oracle: FixedNetwork | TableNetwork
+    layers: tuple[Dense, ...]
+    arithmetic: str
+
+
+def network(case: str) -> Network:
+    """The network of a case. Errors: UnknownNameError."""
+    if case not in CASES:
+        raise UnknownNameError("case", case, CASES)
+    fixed = parameters.load(case).fixed
+    oracle = fixed or quantise.load(case)
+    return Network(oracle, layers_of(oracle, multiple=NEURONS_MULTIPLE), "fixed" if fixed else quantise.ARITHMETIC)
+
+
+def default_folding(case: str) -> Folding:
+    """The quickest folding with the multipliers of the part that the case is sized for. Errors: UnknownNameError."""
+    return folding.for_multipliers(network(case).layers, SIZED_FOR[case][1])
+
+
+def design(case: str, chosen: Folding | None = None) -> generate.Design:
+    """Generate the RTL of a case, or take it from the cache. Errors: UnknownNameError, FoldingError."""
+    return generate.generate(network(case).layers, chosen or default_folding(case), case)
+
+
+def sources_of(case: str) -> list[str]:
+    """Repository-relative files that determine the RTL of a case."""
+    package = Path(__file__).parent
+    own = [Path(__file__), package / "__init__.py", *generate.GENERATORS]
+    code = ["workloads/track/__init__.py", "workloads/track/network.py", "workloads/track/parameters.py"]
+    code += ["workloads/track/quantise.py"]
+    trained = [parameters.path_of(case)] if case in parameters.TRAINED else []
+    files = (*lib.closure(*generate.LIBRARY), *trained, *own)
+    return [*code, *(path.relative_to(repo_root()).as_posix() for path in files)]
+
+
+def simulated_sources_of(case: str) -> list[str]:
+    """`sources_of`, and what counts the cycles."""
+    return [*sources_of(case), "designs/track/bench_folded.py", "designs/flow/bench.py"]
+
+
+def core(made: generate.Design) -> Core:
+    """The design as the flow takes it."""
+    return Core(
+        workload="track",
+        case=made.case,
+        implementation=NAME,
+        arithmetic=network(made.case).arithmetic,
+        top=made.top,
+        sources=made.sources,
+        in_bits=made.in_bits,
+        out_bits=made.out_bits,
+        digest=made.digest,
+        facts={
+            "folding": str(made.folding),
+            "ideal_interval": made.folding.interval,
+            "multipliers": made.folding.multipliers,
+        },
+        memories=made.memories,
+    )
+
+
+def vectors(case: str, samples: int, seed: int) -> NDArray[np.float32]:
+    """Hits (n, inputs) to prove the design on: the extremes first, then generated ones; n >= `samples`."""
+    extremes = WORKLOAD.extremes(case)
+    return np.concatenate([extremes, WORKLOAD.inputs(case, max(samples - len(extremes), 1), seed)])
+
+
+def run(made: generate.Design, inputs: Ints, results: Path, seed: int = 1) -> tuple[SimulationResult, dict[str, Ints]]:
+    """Send rows (n, n_in) through a design's top; the outcome, and the rows (n, n_out) that came out `free`, `paused`.
+
+    A single layer takes and gives its rows in several words; then rows are words.
+    """
+    first, last = made.layers[0], made.layers[-1]
+    outcome = simulate(
+        made.top,
+        made.sources,
+        Path(__file__).parent / "bench_folded.py",
+        vectors={
+            "words": pack(inputs, first.a_bits),
+            "out_bytes": -(-made.out_bits // 8),
+            "patience": 4 * sum(made.folding.cycles) + 4_000,
+        },
+        results=results,
+        seed=seed,
+        data=made.memories,
+    )
+    if not outcome.passed:
+        return outcome, {}
+    got = {name: unpack(outcome.payload[f"{name}_words"], last.value_bits, last.n_out) for name in ("free", "paused")}
+    return outcome, got
+
+
+def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progress | None = None) -> Iterator[Check]:
+    """Simulate the core on extremes and generated hits, freely and with random stalls; equal to the oracle or not."""
+    began = time.monotonic()
+    if progress:
+        progress("generate RTL", 0, 2)
+    found, made = network(case), design(case)
+    x = found.oracle.encode(vectors(case, samples, seed))
+    expected = found.oracle.evaluate(x)
+    if progress:
+        progress("simulate", 1, 2)
+    with tempfile.TemporaryDirectory(prefix="gatewarp-") as results:
+        outcome, got = run(made, x, Path(results), seed)
+        payload, message = outcome.payload, "" if outcome.passed else outcome.message
+    worst = float("nan")
+    records: tuple[Record, ...] = ()
+    if outcome.passed:
+        off = np.array([np.abs(rows - expected).max() for rows in got.values()])
+        worst = float(np.abs(found.oracle.decode(off)).max())
+        message = "free and stalled" if worst == 0 else "outputs differ from the oracle"
+        if worst == 0:
+            sources = simulated_sources_of(case)
+            records = (simulated(core(made), payload["free_in"], payload["free_out"], sources=sources, seed=seed),)
+    if progress:
+        progress("simulate", 2, 2)
+    yield Check(
+        implementation=NAME,
+        case=case,
+        arithmetic=found.arithmetic,
+        device="simulation",
+        samples=len(x),
+        seed=seed,
+        passed=outcome.passed and worst == 0,
+        worst=worst,
+        tolerance=None,
+        detail=message,
+        seconds=time.monotonic() - began,
+        records=records,
+    )
+
+
+def build(
+    case: str, *, board: str, seeds: int = 10, out: Path | None = None, progress: Progress | None = None
+) -> Iterator[Record]:
+    """Place, route and pack the core behind the board's serial port; see `designs.flow.evidence.build_on_board`.
+
+    Errors: those, and FoldingError for a case whose weights no lab board's part can hold.
+    """
+    if case not in BUILDABLE:
+        bits = {layer.name: layer.weight.size * layer.w_bits for layer in network(case).layers}
+        largest = max(bits, key=lambda name: bits[name])
+        raise FoldingError(
+            f"{case} does not fit {boards.load(board).part}: its weights take {sum(bits.values()):,} bits of memory, "
+            f"{largest} alone {bits[largest]:,}; cases that fit: {', '.join(BUILDABLE)}"
+        )
+    made = core(design(case))
+    yield build_on_board(
+        made, board=board, mhz=BOARD_MHZ, sources=sources_of(case), seeds=seeds, out=out, progress=progress
+    )
+
+
+def pack(rows: Ints, width: int) -> NDArray[np.uint8]:
+    """Rows of integers to words as bytes (n, bytes), lowest first: `width` bits an element, element 0 lowest."""
+    return np.packbits(bits_of(rows, width).reshape(len(rows), -1), axis=1, bitorder="little")
+
+
+def unpack(words: NDArray[np.uint8], width: int, count: int) -> Ints:
+    """Words as bytes to rows of `count` signed integers: the inverse of `pack`."""
+    bits = np.unpackbits(words, axis=1, bitorder="little")[:, : width * count].reshape(len(words), count, width)
+    weights = 1 << np.arange(width, dtype=np.int64)
+    weights[-1] *= -1
+    rows: Ints = bits.astype(np.int64) @ weights
+    return rows
