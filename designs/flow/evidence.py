@@ -65,16 +65,23 @@ def simulated(
     *,
     sources: Sequence[str],
     seed: int,
+    alone: NDArray[Any] | None = None,
     more: Sequence[Measurement] = (),
 ) -> Record:
-    """Interval and latency at the pins, from the cycles in which each item entered and left without pauses."""
-    steps, delay = np.diff(left), left - entered
+    """Interval and latency at the pins, from the cycles in which each item entered and left without pauses.
+
+    `alone` are latencies of items that each met an empty core. They are recorded where given: a core that folds has
+    room for items that wait, and at full rate a latency is mostly waiting for those before.
+    """
+    steps = np.diff(left)
+    delay = left - entered if alone is None else alone
+    of = {} if alone is None else {"latency_of": "items that meet an empty core"}
     return Record(
         workload=core.workload,
         case=core.case,
         implementation=core.implementation,
         device="simulation",
-        conditions={**core.conditions, "items": len(left), "seed": seed},
+        conditions={**core.conditions, "items": len(left), "seed": seed, **of},
         provenance=make_provenance(
             f"gatewarp verify {core.workload} --case {core.case} --implementation {core.implementation}",
             sources,

@@ -166,8 +166,9 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
         worst = float(np.abs(found.oracle.decode(off)).max())
         message = "free and stalled" if worst == 0 else "outputs differ from the oracle"
         if worst == 0:
+            entered, left, alone = (payload[name] for name in ("free_in", "free_out", "alone"))
             sources = simulated_sources_of(case)
-            records = (simulated(core(made), payload["free_in"], payload["free_out"], sources=sources, seed=seed),)
+            records = (simulated(core(made), entered, left, sources=sources, seed=seed, alone=alone),)
     if progress:
         progress("simulate", 2, 2)
     yield Check(
