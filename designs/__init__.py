@@ -1,1 +1,6 @@
 """FPGA designs in SystemVerilog, and the flow that simulates, synthesises and routes them."""
+
+#: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`, and `build` where it goes on a board.
+IMPLEMENTATIONS = {
+    "designs/track/folded": "designs.track.folded",
+}
