@@ -1,6 +1,6 @@
 """FPGA designs in SystemVerilog, and the flow that simulates, synthesises and routes them."""
 
-#: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`, and `build` where it goes on a board.
+#: Public name -> module; see docs/architecture.md for what a module offers.
 IMPLEMENTATIONS = {
-    "designs/track/folded": "designs.track.folded",
+    "designs/bcnn/stream": "designs.bcnn.stream",
 }
