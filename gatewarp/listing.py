@@ -19,14 +19,16 @@ def workloads() -> Listing:
 
 
 def cases() -> Listing:
-    """Every case of every workload."""
+    """Every case of every workload. What a workload does not state of its operations stays empty."""
     rows: list[tuple[str, ...]] = []
     for name in registry.workload_names():
         found = registry.workload(name)
         for case in found.cases.values():
             state = "trained" if case.trained else "untrained"
-            rows.append((name, case.name, state, f"{found.operations(case.name).macs:,}", case.summary))
-    return ("workload", "case", "parameters", "MACs per item", "what it is"), rows
+            work = found.operations(case.name)
+            counts = (work.macs, work.bit_operations, work.weight_bytes)
+            rows.append((name, case.name, state, *(f"{n:,}" if n else "" for n in counts), case.summary))
+    return ("workload", "case", "parameters", "MACs per item", "bit operations", "weight bytes", "what it is"), rows
 
 
 def implementations() -> Listing:

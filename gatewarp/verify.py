@@ -57,6 +57,7 @@ def quality_records(workload: str, case: str | None) -> list[Record]:
     for name, entry in module.cases.items():
         if not entry.trained or case not in (None, name):
             continue
+        count = entry.quality_samples or module.quality_samples
         for arithmetic in module.arithmetics:
             figures = module.quality(name, arithmetic)
             records.append(
@@ -70,9 +71,7 @@ def quality_records(workload: str, case: str | None) -> list[Record]:
                         f"gatewarp verify {workload} --case {name}", module.sources(name), source="oracle"
                     ),
                     measurements=tuple(
-                        Measurement(
-                            f"quality.{k}", v, "1", "mean", module.quality_samples, Stage.MEASURED, Boundary.NONE
-                        )
+                        Measurement(f"quality.{k}", v, "1", "mean", count, Stage.MEASURED, Boundary.NONE)
                         for k, v in figures.items()
                     ),
                 )

@@ -23,20 +23,33 @@ class UnknownNameError(ValueError):
 
 @dataclass(frozen=True)
 class Case:
-    """A named size of a workload. `trained` False means seeded parameters, which never show a quality figure."""
+    """A named size of a workload. `trained` False means seeded parameters, which never show a quality figure.
+
+    `quality_samples`, unless 0, says how many things stand behind the quality of this case in place of the workload's
+    number.
+    """
 
     name: str
     summary: str
     trained: bool
+    quality_samples: int = 0
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Useful work per item: multiply-accumulates, and bytes in and out at a stated width."""
+    """Useful work per item: multiply-accumulates, and bytes in and out at a stated width.
+
+    `bit_operations` are those of the multiply-accumulates whose both operands are one bit: two each, an XNOR and a
+    count. Multiply-accumulates with a wider operand, such as those of a first layer on pixels, are in `macs` alone.
+    `weight_bytes` is what the weights occupy, packed; thresholds and biases are not in it. Both are 0 where a
+    workload does not state them.
+    """
 
     macs: int
     bytes_in: int
     bytes_out: int
+    bit_operations: int = 0
+    weight_bytes: int = 0
 
 
 @dataclass(frozen=True)
