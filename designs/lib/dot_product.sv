@@ -117,17 +117,28 @@ module dot_product #(
     wire unused = &{1'b0, mask};
   end else begin : g_numbers
     localparam int PRODUCT = A_BITS + W_BITS;
+    wire [SIMD*(A_BITS+W_BITS)-1:0] operands;
     wire [SIMD*PRODUCT-1:0] products, late;
 
+    // Registers on both sides of the multipliers: a block RAM and a DSP block do not fit one fast cycle.
+    delay #(
+        .WIDTH (SIMD * (A_BITS + W_BITS)),
+        .STAGES(FIRST - 1)
+    ) u_operands (
+        .clk(clk),
+        .in ({activations, weights}),
+        .out(operands)
+    );
+
     for (genvar i = 0; i < SIMD; i++) begin : g_product
-      wire signed [A_BITS-1:0] a = activations[i*A_BITS+:A_BITS];
-      wire signed [W_BITS-1:0] w = weights[i*W_BITS+:W_BITS];
+      wire signed [A_BITS-1:0] a = operands[SIMD*W_BITS+i*A_BITS+:A_BITS];
+      wire signed [W_BITS-1:0] w = operands[i*W_BITS+:W_BITS];
       assign products[i*PRODUCT+:PRODUCT] = a * w;
     end
 
     delay #(
         .WIDTH (SIMD * PRODUCT),
-        .STAGES(FIRST)
+        .STAGES(1)
     ) u_products (
         .clk(clk),
         .in (products),

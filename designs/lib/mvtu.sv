@@ -92,7 +92,7 @@ module mvtu #(
   // Registers of the dot product: one for each two levels of adders.
   localparam int COUNTED = MASK_GROUP > 0 ? MASK_GROUP : SIMD;  // bits of one popcount
   localparam int ADDED = A_BITS > 1 ? SIMD : GROUPS;  // numbers of the adder tree
-  localparam int FIRST = A_BITS > 1 || COUNTED < 4 ? 1 : ($clog2(COUNTED) + 1) / 2;
+  localparam int FIRST = A_BITS > 1 ? (W_BITS > 1 ? 2 : 1) : COUNTED < 4 ? 1 : ($clog2(COUNTED) + 1) / 2;
   localparam int SECOND = ADDED > 1 ? ($clog2(ADDED) + 1) / 2 : MASK_GROUP > 0 ? 1 : 0;
   localparam int DOT = FIRST + SECOND;
   // From the step that reads the last beat of a pass to its result in the FIFO: read, dot product, sum, comparison.
