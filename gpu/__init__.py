@@ -5,6 +5,8 @@ IMPLEMENTATIONS = {
     "gpu/track/opencl": "gpu.track.opencl",
     "gpu/track/cuda": "gpu.track.cuda",
     "gpu/track/torch": "gpu.track.torch",
+    "gpu/bcnn/opencl": "gpu.bcnn.opencl",
+    "gpu/bcnn/cuda": "gpu.bcnn.cuda",
 }
 
 

@@ -7,7 +7,8 @@ output: int32 sums (n, classes).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import importlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,7 @@ class Unsupported(ValueError):
 class Network:
     """One case's parameters as kernels need them."""
 
-    reference_network: Reference
+    layers: Reference
 
     @classmethod
     def of(cls, parameters: Any) -> Network:
@@ -50,31 +51,47 @@ class Network:
 
     def reference(self, arithmetic: str, inputs: NDArray[np.int8]) -> NDArray[np.int32]:
         """The oracle's sums (n, classes)."""
-        return self.reference_network(inputs)
+        return self.layers(inputs)
 
     def tolerance(self, arithmetic: str, inputs: NDArray[np.int8]) -> float | None:
         """None: every kernel is exact."""
         return None
 
 
+@dataclass(frozen=True, init=False)
+class Choice:
+    """What tuning may choose for a layer: a family of kernels, and its numbers by name."""
+
+    family: str
+    values: tuple[tuple[str, int], ...]
+
+    def __init__(self, family: str, **values: int) -> None:
+        object.__setattr__(self, "family", family)
+        object.__setattr__(self, "values", tuple(values.items()))
+
+    def __getitem__(self, name: str) -> int:
+        return dict(self.values)[name]
+
+    def __str__(self) -> str:
+        return " ".join([self.family, *(f"{name}={value}" for name, value in self.values)])
+
+
 @dataclass(frozen=True)
 class Step:
-    """One launch of the chain: a layer's kernel.
+    """One launch of the chain: a layer's kernel, in a program whose entry is `layer`.
 
     The entry takes (in, out, *constants, n); `groups(n, info)` says how many work-groups of `local` work-items,
-    `out_bytes` how much one image writes. `constants` are uploaded once.
+    `shared` is dynamic shared memory in bytes, `out_bytes` what one image writes. `constants` are uploaded once.
     """
 
     layer: str
-    entry: str
     source: str
-    options: tuple[str, ...]
     constants: tuple[NDArray[Any], ...]
     groups: Callable[[int, Info], int]
     local: int
     shared: int
     out_bytes: int
-    detail: str
+    choice: Choice
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ class Kernel:
     @property
     def detail(self) -> str:
         """What was chosen for each layer."""
-        return "; ".join(f"{step.layer}: {step.detail}" for step in self.steps)
+        return "; ".join(f"{step.layer}: {step.choice}" for step in self.steps)
 
     def conditions(self, n: int, info: Info) -> dict[str, str | int]:
         """What a record says of the kernel at batch `n`."""
@@ -113,11 +130,43 @@ class Kernel:
         }
 
 
+def family(info: Info) -> Any:
+    """The module of the kernels that a device runs: it has VARIANT, FILES, `check`, `choices` and `step`."""
+    return importlib.import_module("gpu.bcnn.tensor" if info.api == "cuda" else "gpu.bcnn.popcount")
+
+
 def supported(network: Network, info: Info) -> tuple[str, ...]:
     """The arithmetics that this device does on this network: "binary", or nothing where no kernel fits."""
-    return ARITHMETICS if next(kernels(network, 1, info), None) is not None else ()
+    try:
+        family(info).check(network.layers)
+    except Unsupported:
+        return ()
+    return ARITHMETICS
+
+
+def choices(network: Network, index: int, n: int, info: Info) -> list[Choice]:
+    """What tuning may try for layer `index` at batch `n`."""
+    found: list[Choice] = list(dict.fromkeys(family(info).choices(network.layers, index, n, info)))
+    return found
+
+
+def make(network: Network, chosen: Sequence[Choice], info: Info) -> Kernel:
+    """Build a whole network of one choice for each layer. Errors: Unsupported, naming the layer and the condition."""
+    module, layers = family(info), network.layers
+    module.check(layers)
+    rows, columns, channels = layers.input_shape
+    return Kernel(
+        module.VARIANT,
+        ARITHMETICS[0],
+        tuple(module.step(layers, index, choice) for index, choice in enumerate(chosen)),
+        rows * columns * channels,
+        layers.layers[-1].channels_out * layers.layers[-1].side_out ** 2,
+        module.FILES,
+    )
 
 
 def kernels(network: Network, n: int, info: Info) -> Iterator[Kernel]:
     """Yield whole-network kernels that together hold every code that tuning may choose at batch `n`, each to prove."""
-    return iter(())
+    every = [choices(network, index, n, info) for index in range(len(network.layers.layers))]
+    for number in range(max(len(found) for found in every)):
+        yield make(network, [found[number % len(found)] for found in every], info)
