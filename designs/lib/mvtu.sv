@@ -89,7 +89,7 @@ module mvtu #(
   localparam int FOLD = NEURON_FOLDS > 1 ? $clog2(NEURON_FOLDS) : 1;
   localparam int RESULT = THRESHOLD ? 1 : ACC_BITS;
 
-  // Registers of the dot product: one for each two levels of adders.
+  // Registers of the dot product: one for each two levels of adders, one behind the first level of a popcount.
   localparam int COUNTED = MASK_GROUP > 0 ? MASK_GROUP : SIMD;  // bits of one popcount
   localparam int ADDED = A_BITS > 1 ? SIMD : GROUPS;  // numbers of the adder tree
   localparam int FIRST = A_BITS > 1 ? (W_BITS > 1 ? 2 : 1) : COUNTED < 4 ? 1 : ($clog2(COUNTED) + 1) / 2;

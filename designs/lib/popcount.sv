@@ -1,7 +1,7 @@
 // Number of ones in a word, pipelined: LATENCY registers between `data` and `count`, a new word each cycle.
-// Two forms with the same result and latency: a compressor tree for synthesis (TREE = 1), and one $countones with its
-// registers behind it, which simulates many times faster (TREE = 0). Logic before `data` is mapped into the first level
-// of the tree.
+// Two forms with the same result and latency. TREE = 1, for synthesis: full adders over three bits each, their register,
+// and a tree of adders; logic before `data` goes into the LUTs of the full adders. TREE = 0: one $countones with all
+// registers behind it, which simulates many times faster.
 //
 //   popcount #(.WIDTH(128), .LATENCY(3)) u_count (.clk, .data(~(a ^ b)), .count);
 `default_nettype none
@@ -11,7 +11,7 @@ module popcount #(
     parameter int WIDTH = 64,
     // Registers from input to output, at least 1.
     parameter int LATENCY = 2,
-    // 1: adders with the registers between them; 0: for simulators.
+    // 1: for synthesis; 0: for simulators.
 `ifdef VERILATOR
     parameter bit TREE = 0
 `else
@@ -41,16 +41,36 @@ module popcount #(
         .out(count)
     );
   end else begin : g_tree
+    localparam int LEAVES = (WIDTH + 2) / 3;
+    wire [3*LEAVES-1:0] bits = (3 * LEAVES)'(data);
+    wire [2*LEAVES-1:0] leaves, late;
+
+    for (genvar i = 0; i < LEAVES; i++) begin : g_leaf
+      wire a = bits[3*i];
+      wire b = bits[3*i+1];
+      wire c = bits[3*i+2];
+      assign leaves[2*i+:2] = {(a & b) | (a & c) | (b & c), a ^ b ^ c};
+    end
+
+    delay #(
+        .WIDTH (2 * LEAVES),
+        .STAGES(1)
+    ) u_leaves (
+        .clk(clk),
+        .in (leaves),
+        .out(late)
+    );
+
     adder_tree #(
-        .COUNT(WIDTH),
-        .BITS(1),
+        .COUNT(LEAVES),
+        .BITS(2),
         .SIGNED(0),
-        .LATENCY(LATENCY),
+        .LATENCY(LATENCY - 1),
         .OUT_BITS(COUNT)
     ) u_tree (
-        .clk(clk),
-        .data(data),
-        .sum(count)
+        .clk (clk),
+        .data(late),
+        .sum (count)
     );
   end
 endmodule
