@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.batches import Overtaking, overtakings
 from compare.caution import careful, with_drift
-from compare.derive import derive
+from compare.claim import load_claims
+from compare.derive import assumption, derive, with_energy
+from compare.judge import Judged, judge
 from compare.record import Boundary
-from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio
+from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio, same_results
 from compare.rows import ORACLE, SIMULATION, Row, newest, rows_of, with_quality
 from compare.stale import StaleCheck
 from compare.store import REFERENCE, RESULTS, Problem, scan
@@ -24,8 +28,10 @@ FLOOR_BATCHES = (1, 4096)
 class Comparison:
     """All that is known of one workload.
 
-    `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows. `superseded`
-    counts rows that a newer or the user's own replaced. `problems` name record files or lines that were skipped.
+    `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows, `published`
+    those that stand on publications. `overtakings` say from which batch a GPU is ahead of an FPGA, `claims` what became
+    of what papers claim. `superseded` counts rows that a newer or the user's own replaced. `problems` name record files
+    or lines that were skipped.
     """
 
     workload: str
@@ -33,6 +39,9 @@ class Comparison:
     rows: tuple[Row, ...]
     shown: tuple[Row, ...]
     quality: tuple[Row, ...]
+    published: tuple[Row, ...]
+    overtakings: tuple[Overtaking, ...]
+    claims: tuple[Judged, ...]
     ratios: tuple[Ratio, ...]
     refusals: tuple[Refusal, ...]
     problems: tuple[Problem, ...]
@@ -53,35 +62,58 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     """Compare what the records in `folders` say of a workload, all its cases or one.
 
     `root` is the repository, against whose sources records are checked for staleness. Unreadable records become
-    `problems`; nothing is raised for a workload without records, which gives an empty comparison.
+    `problems`; nothing is raised for a workload without records, which gives an empty comparison. Errors: ClaimError
+    for a broken file of claims.
     """
     stored, problems = scan(*folders)
     stale = StaleCheck(root)
     wanted = [s for s in stored if s.record.workload == workload and case in (None, s.record.case)]
     everything = [row for item in wanted for row in rows_of(item, stale)]
 
-    quality, fell = newest(row for row in everything if row.device == ORACLE)
-    known = {(q.workload, q.case, q.arithmetic): q.quality for q in quality if q.quality}
-    simulations = [row for row in everything if row.device == SIMULATION]
-    others, superseded = newest(row for row in everything if row.device not in (ORACLE, SIMULATION))
-    joined, failed = derive([*others, *simulations])
-    rows, dropped = newest(joined)
-    rows = sorted((with_quality(row, known) for row in careful(rows)), key=_order)
+    told: dict[str, list[Row]] = defaultdict(list)
+    for row in everything:
+        told[_role(row)].append(row)
 
-    verdicts = list(_verdicts(rows))
+    quality, fell = newest(told["quality"])
+    known = {(q.workload, q.case, q.arithmetic): q.quality for q in quality if q.quality}
+    published, replaced = newest(map(with_energy, told["published"]))
+    assumed, revised = newest(told["assumption"])
+    others, superseded = newest(told["row"])
+    joined, failed = derive([*others, *assumed, *told["simulation"]])
+    rows, dropped = newest(joined)
+    rows = sorted((with_energy(with_quality(row, known)) for row in careful(rows)), key=_order)
+
+    drifting = list(with_drift(rows))
+    cases = tuple(dict.fromkeys(row.case for row in (*rows, *published)))
+    claims = [claim for claim in load_claims(workload) if case in (None, claim.case)]
+    verdicts = list(_verdicts(rows, drifting))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]
     refusals += [Refusal("throughput", f.row, f.row, f.reason, f.row.command) for f in failed]
     return Comparison(
         workload=workload,
-        cases=tuple(dict.fromkeys(row.case for row in rows)),
+        cases=cases,
         rows=tuple(rows),
         shown=tuple(_one_launch(_shown(rows))),
         quality=tuple(sorted(quality, key=_order)),
+        published=tuple(sorted(published, key=_order)),
+        overtakings=tuple(o for each in cases for o in overtakings(r for r in drifting if r.case == each)),
+        claims=tuple(judge(claims, (*drifting, *published))),
         ratios=tuple(v for v in verdicts if isinstance(v, Ratio)),
         refusals=tuple(refusals),
         problems=tuple(problems),
-        superseded=fell + superseded + dropped,
+        superseded=fell + replaced + revised + superseded + dropped,
     )
+
+
+def _role(row: Row) -> str:
+    """What a row tells: figures of its own, or something that stands apart or completes others."""
+    if row.device == ORACLE:
+        return "quality"
+    if row.on_paper:
+        return "published"
+    if row.device == SIMULATION:
+        return "simulation"
+    return "assumption" if assumption(row) else "row"
 
 
 _KINDS = ("fpga", SIMULATION, "gpu", "cpu", "")
@@ -124,8 +156,7 @@ def _value(row: Row, figure: str, missing: float = float("-inf")) -> float:
     return missing if found is None else found.value
 
 
-def _verdicts(rows: list[Row]) -> Iterator[Verdict]:
-    drifting = list(with_drift(rows))
+def _verdicts(rows: list[Row], drifting: list[Row]) -> Iterator[Verdict]:
     for case in dict.fromkeys(row.case for row in rows):
         ours = [row for row in drifting if row.case == case]
         fpgas = [r for r in ours if r.kind == "fpga" and r.boundary == Boundary.KERNEL]
@@ -195,8 +226,9 @@ def _across(fpga: Row, gpus: list[Row]) -> Iterator[Verdict]:
 def _baselines(rows: list[Row]) -> Iterator[Verdict]:
     """Set each product implementation, in its best launch mode, against each mode of the outside baselines.
 
-    Same device, boundary, arithmetic and batch: throughput and energy at the largest batch that both have, latency at
-    the smallest, and as the host sees it where that is known: device APIs do not bracket a kernel alike.
+    Same device, boundary and batch, and the same arithmetic or results: throughput and energy at the largest batch that
+    both have, latency at the smallest, and as the host sees it where that is known: device APIs do not bracket a kernel
+    alike.
     """
     gpus = [row for row in rows if row.kind in ("gpu", "cpu") and isinstance(row.batch, int)]
     products = _series([row for row in gpus if row.tier == "product"], lambda r: (r.implementation,))
@@ -204,7 +236,8 @@ def _baselines(rows: list[Row]) -> Iterator[Verdict]:
     for ours in products:
         for base in outsiders:
             pairs = {row.boundary for row in ours} & {row.boundary for row in base}
-            if not pairs or (ours[0].device, ours[0].arithmetic) != (base[0].device, base[0].arithmetic):
+            alike = ours[0].arithmetic == base[0].arithmetic or same_results(ours[0], base[0])
+            if not pairs or ours[0].device != base[0].device or not alike:
                 continue
             nearest = min(pairs, key=_BOUNDARIES.index)
             for figure, pick in (("throughput", max), ("latency_p50", min), ("energy", max)):

@@ -1,7 +1,8 @@
-"""FPGA throughput and latency from a simulation and a routing of the same design.
+"""FPGA throughput and latency from a simulation and a clock.
 
 A cycle-accurate simulation gives cycles, place and route gives a clock; only together do they give time, and only when
-both were made from one netlist.
+both were made from one netlist. For a device that nothing here can route, a record may state a clock as an assumption
+(quantity `clock`, stage `modelled`, with its source); what stands on it is graded `simulated × modelled`.
 """
 
 from __future__ import annotations
@@ -10,40 +11,44 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from compare.devices import share
 from compare.record import Boundary, Stage
-from compare.rows import SIMULATION, Figure, Row, text
+from compare.rows import ASSUMED_CLOCK, SIMULATION, Figure, Row, text
 
 #: Fewer items than this at the pins give no interval.
 ITEMS_AT_LEAST = 8
 #: Fewer seeds than this are remarked on: place and route scatters.
 SEEDS_AT_LEAST = 10
+#: What a synthesis counts, and a part may run out of.
+COUNTED = ("luts", "ffs", "brams", "dsps")
 
 
 @dataclass(frozen=True)
 class NotJoined:
-    """A routing for which no throughput can be derived, and why."""
+    """A routing, or an assumed clock, for which no throughput can be derived, and why."""
 
     row: Row
     reason: str
 
 
 def derive(rows: Iterable[Row]) -> tuple[list[Row], list[NotJoined]]:
-    """Join routed rows with simulations of the same design.
+    """Join routed rows, and rows of an assumed clock, with simulations of the same design.
 
     Takes rows of one workload; among simulations also the older ones, since one of them may be of the routed design.
-    Returns the rows with every joined routing completed and the simulations that were used, or are older, taken out;
-    and the routings that could not be joined.
+    An assumed clock counts only while no routing of that implementation and case on that device is known.
+    Returns the rows with every clock that could be joined completed and the simulations that were used, or are older,
+    taken out; and the clocks that could not be joined. An assumption is no row by itself.
     """
     given = list(rows)
     simulations = [r for r in given if r.device == SIMULATION]
+    routed = {_place(r) for r in given if _routing(r)}
     result: list[Row] = []
     failed: list[NotJoined] = []
     used: set[int] = set()
     for row in given:
-        if row.device == SIMULATION:
+        if row.device == SIMULATION or (assumption(row) and _place(row) in routed):
             continue
-        fmax = row.figures.get("fmax")
-        if fmax is None or fmax.stages != (Stage.POST_ROUTE,):
+        if not _routing(row) and not assumption(row):
             result.append(row)
             continue
         same = [s for s in simulations if (s.case, s.implementation) == (row.case, row.implementation)]
@@ -51,26 +56,55 @@ def derive(rows: Iterable[Row]) -> tuple[list[Row], list[NotJoined]]:
         for simulation in sorted(same, key=lambda s: (not s.shipped, s.time), reverse=True):
             reason = why_not(simulation, row)
             if not reason:
-                result.append(join(simulation, row))
+                joined = join(simulation, row)
+                if assumption(row):
+                    joined = replace(joined, notes=(*joined.notes, *_fit(joined, given)))
+                result.append(joined)
                 used |= {id(s) for s in same if s is simulation or s.time <= simulation.time}
                 break
         else:
             reason = (why_not(max(same, key=lambda s: s.time), row)) if same else "no record of a simulation"
-            result.append(replace(row, notes=(*row.notes, f"no throughput: {reason}")))
+            if not assumption(row):
+                result.append(replace(row, notes=(*row.notes, f"no throughput: {reason}")))
             failed.append(NotJoined(row, reason))
     return result + [s for s in simulations if id(s) not in used], failed
 
 
-def why_not(simulation: Row, routed: Row) -> str:
-    """Say why two rows must not be joined, or return an empty string when they may."""
-    ours, theirs = text(simulation.conditions.get("design")), text(routed.conditions.get("design"))
-    if not ours or not theirs:
-        side = "simulation" if not ours else "routing"
-        return f"the {side} does not say which design it was made from"
-    if ours != theirs:
-        return f"the simulation ran design {ours[:12]}, the routing is of design {theirs[:12]}"
-    if simulation.arithmetic and routed.arithmetic and simulation.arithmetic != routed.arithmetic:
-        return f"arithmetic {simulation.arithmetic} was simulated, {routed.arithmetic} routed"
+def _place(row: Row) -> tuple[str, ...]:
+    return row.case, row.implementation, row.device
+
+
+def _routing(row: Row) -> Figure | None:
+    """The clock of a row that place and route gave."""
+    fmax = row.figures.get("fmax")
+    return fmax if fmax is not None and fmax.stages == (Stage.POST_ROUTE,) else None
+
+
+def assumption(row: Row) -> Figure | None:
+    """The clock of a row that states one as an assumption, and nothing else."""
+    clock = row.figures.get("clock")
+    return clock if clock is not None and clock.stages == (Stage.MODELLED,) and len(row.figures) == 1 else None
+
+
+def why_not(simulation: Row, clocked: Row) -> str:
+    """Say why two rows must not be joined, or return an empty string when they may.
+
+    A routing must be of the simulated design. An assumed clock is of a device and a folding, as far as it names one.
+    """
+    if assumption(clocked):
+        folding, wanted = (text(r.conditions.get("folding")) for r in (simulation, clocked))
+        if wanted and folding != wanted:
+            return f"folding {folding or 'not stated'} was simulated, the clock is assumed for {wanted}"
+    else:
+        ours, theirs = text(simulation.conditions.get("design")), text(clocked.conditions.get("design"))
+        if not ours or not theirs:
+            side = "simulation" if not ours else "routing"
+            return f"the {side} does not say which design it was made from"
+        if ours != theirs:
+            return f"the simulation ran design {ours[:12]}, the routing is of design {theirs[:12]}"
+    if simulation.arithmetic and clocked.arithmetic and simulation.arithmetic != clocked.arithmetic:
+        verb = "assumed" if assumption(clocked) else "routed"
+        return f"arithmetic {simulation.arithmetic} was simulated, {clocked.arithmetic} {verb}"
     interval, cycles = simulation.figures.get("interval"), simulation.figures.get("cycles")
     if interval is None and cycles is None:
         return "the simulation counted no cycles"
@@ -82,49 +116,90 @@ def why_not(simulation: Row, routed: Row) -> str:
     return ""
 
 
-def join(simulation: Row, routed: Row) -> Row:
-    """Return the routed row with throughput = fmax / interval and latency = cycles / fmax.
+def join(simulation: Row, clocked: Row) -> Row:
+    """Return the routed row, or that of an assumed clock, with throughput = clock / interval, latency = cycles / clock.
 
-    Units: fmax in Hz, interval and cycles in clock cycles, throughput in items/s, latency in integer ns. The band over
-    seeds is carried; latency bounds are rounded outwards. Errors: ValueError when `why_not` has something to say.
+    Units: clock in Hz, interval and cycles in clock cycles, throughput in items/s, latency in integer ns. The band over
+    seeds is carried; latency bounds are rounded outwards. An assumed clock has no band, and neither has what stands on
+    it: its stages are `simulated × modelled`. Errors: ValueError when `why_not` has something to say.
     """
-    if reason := why_not(simulation, routed):
+    if reason := why_not(simulation, clocked):
         raise ValueError(reason)
-    fmax = routed.figures["fmax"]
-    figures = dict(routed.figures)
-    stages = (Stage.SIMULATED, Stage.POST_ROUTE)
-    f_low, f_high = band(fmax)
+    clock, assumed = _routing(clocked), assumption(clocked)
+    if clock is None:
+        assert assumed is not None
+        clock = assumed
+    figures = dict(clocked.figures)
+    stages = (Stage.SIMULATED, *clock.stages)
+    f_low, f_high = band(clock)
     if interval := simulation.figures.get("interval"):
         i_low, i_high = band(interval)
         figures["interval"] = interval
-        figures["throughput"] = Figure(
-            "throughput", fmax.value / interval.value, "items/s", fmax.statistic, fmax.samples, Boundary.KERNEL, stages,
-            f_low / i_high, f_high / i_low, fmax.spread or "seeds",
+        rate = Figure(
+            "throughput", clock.value / interval.value, "items/s", clock.statistic, clock.samples, Boundary.KERNEL,
+            stages, f_low / i_high, f_high / i_low, clock.spread or "seeds",
         )  # fmt: skip
+        figures["throughput"] = _bandless(rate, interval.samples) if assumed else rate
     if cycles := simulation.figures.get("cycles"):
         c_low, c_high = band(cycles)
         figures["cycles"] = cycles
-        low, value, high = c_low / f_high * 1e9, round(cycles.value / fmax.value * 1e9), c_high / f_low * 1e9
+        low, value, high = c_low / f_high * 1e9, round(cycles.value / clock.value * 1e9), c_high / f_low * 1e9
         fixed = c_low == c_high and (cycles.statistic == "exact" or cycles.low is not None)
         latency = Figure(
-            "latency", value, "ns", "exact" if fixed else "median", fmax.samples, Boundary.KERNEL, stages,
-            min(math.floor(low), value), max(math.ceil(high), value), fmax.spread or "seeds",
+            "latency", value, "ns", "exact" if fixed else "median", clock.samples, Boundary.KERNEL, stages,
+            min(math.floor(low), value), max(math.ceil(high), value), clock.spread or "seeds",
         )  # fmt: skip
-        figures["latency_p50"] = latency
+        figures["latency_p50"] = _bandless(latency, cycles.samples) if assumed else latency
         if latency.statistic == "exact":
-            figures["latency_p99"] = latency
+            figures["latency_p99"] = figures["latency_p50"]
+    conditions = {**simulation.conditions, **clocked.conditions, ASSUMED_CLOCK: assumed.value} if assumed else {}
     return replace(
-        routed,
-        arithmetic=routed.arithmetic or simulation.arithmetic,
+        clocked,
+        arithmetic=clocked.arithmetic or simulation.arithmetic,
         batch="any",
         boundary=Boundary.KERNEL,
         figures=figures,
-        records=(*simulation.records, *routed.records),
-        origins=(*simulation.origins, *routed.origins),
-        quality=routed.quality or simulation.quality,
-        stale=(*simulation.stale, *routed.stale),
-        notes=(*routed.notes, *_remarks(routed)),
+        conditions=conditions or clocked.conditions,
+        records=(*simulation.records, *clocked.records),
+        origins=(*simulation.origins, *clocked.origins),
+        quality=clocked.quality or simulation.quality,
+        stale=(*simulation.stale, *clocked.stale),
+        notes=(*clocked.notes, *([] if assumed else _remarks(clocked))),
     )
+
+
+def _bandless(figure: Figure, samples: int) -> Figure:
+    return replace(figure, low=None, high=None, spread="", samples=samples)
+
+
+def _fit(row: Row, given: Iterable[Row]) -> list[str]:
+    """Say of a design that nobody routed whether its synthesis for the part, if there is one, would fit."""
+    sizes = [r for r in given if _place(r) == _place(row) and any(name in r.figures for name in COUNTED)]
+    if not sizes:
+        return ["not synthesised for this part: whether it fits is not known"]
+    shares = [(n, share(r.device, n, r.figures[n].value) or 0.0) for r in sizes for n in COUNTED if n in r.figures]
+    return [
+        f"does not fit: {part:.0%} of the {name} of this part".replace("%", " %") for name, part in shares if part > 1
+    ]
+
+
+def with_energy(row: Row) -> Row:
+    """Return an FPGA row with energy = power / throughput where one record has both and no energy.
+
+    Power in W, throughput in items/s, energy in J/item at the boundary of the power. Figures of several records do not
+    come from one run, and give none.
+    """
+    power, rate = row.figures.get("power"), row.figures.get("throughput")
+    if power is None or rate is None or "energy" in row.figures or len(row.records) != 1 or row.kind in ("gpu", "cpu"):
+        return row
+    (p_low, p_high), (r_low, r_high) = band(power), band(rate)
+    energy = Figure(
+        "energy", power.value / rate.value, "J/item", power.statistic, min(power.samples, rate.samples), power.boundary,
+        tuple(dict.fromkeys((*power.stages, *rate.stages))),
+    )  # fmt: skip
+    if spread := power.spread or rate.spread:
+        energy = replace(energy, low=p_low / r_high, high=p_high / r_low, spread=spread)
+    return replace(row, figures={**row.figures, "energy": energy})
 
 
 def band(figure: Figure) -> tuple[float, float]:

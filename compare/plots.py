@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from compare import batch_tables
+from compare.batches import RATE, TIME, Crossing, Overtaking, curve, time_of
 from compare.comparison import Comparison
 from compare.derive import band
 from compare.record import Boundary
-from compare.rows import Row, batch_text
+from compare.rows import Figure, Row, batch_text
 from compare.text import si
 
 #: After Okabe and Ito's palette, which colour-blind people can tell apart; pale ones darkened, for they also set text.
@@ -30,7 +32,9 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "gatewarp", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
 _INK = "#222222"
-_LABEL_GAP = 33.0  # points between two labels
+_LINE_GAP, _LABEL_GAP = 14.2, 5.0  # points from line to line of a label, and more from label to label
+#: What a batch and a figure are on one side: batches, lows, values, highs.
+Band = tuple[list[float], list[float], list[float], list[float]]
 
 
 @dataclass(frozen=True)
@@ -42,119 +46,125 @@ class Series:
     style: LineStyle
     marker: str
 
-    def points(self, name: str) -> tuple[list[float], list[float]]:
-        """Return batches and values of a figure where it is known and may be printed."""
-        known = [(r.batch, r.figures[name]) for r in self.rows if name in r.figures and not r.figures[name].lacking]
-        pairs = [(float(b), f.value) for b, f in known if isinstance(b, int)]
-        return [x for x, _ in pairs], [y for _, y in pairs]
+    @property
+    def pipeline(self) -> bool:
+        """Whether it does not batch."""
+        return not isinstance(self.rows[0].batch, int)
 
-    def pipeline(self, name: str, first: float, last: float) -> tuple[list[float], ...]:
-        """Return batches from `first` to `last` with low, value and high of a pipeline that does not batch.
+    def points(self, name: str) -> Band:
+        """Return the figure at each batch where it is known and may be printed, by the best launch there."""
+        known = [(row.batch, row.figures[name]) for row in curve(self.rows, name)]
+        return _band((float(batch), f) for batch, f in known if isinstance(batch, int))
 
-        Its throughput is the same for any batch. n items take the latency of one and n - 1 intervals more, so the
-        latency of a batch is latency + (n - 1) / throughput.
-        """
-        figures = self.rows[0].figures
-        if name not in figures or "throughput" not in figures:
+    def drawn(self, name: str, first: float, last: float) -> Band:
+        """Return the figure of a pipeline at batches from `first` to `last`: its rate, or the time of a whole batch."""
+        row = self.rows[0]
+        if name not in row.figures or RATE not in row.figures:
             return [], [], [], []
-        (low, high), value = band(figures[name]), figures[name].value
-        (slow, quick), rate = band(figures["throughput"]), figures["throughput"].value
-        x = [first * (last / first) ** (i / 200) for i in range(201)]
-        if name == "throughput":
-            return x, [low] * len(x), [value] * len(x), [high] * len(x)
-        more = [max(n - 1, 0.0) * 1e9 for n in x]
-        return x, [low + m / quick for m in more], [value + m / rate for m in more], [high + m / slow for m in more]
+        batches = [first * (last / first) ** (i / 200) for i in range(201)]
+        found = [(n, row.figures[RATE] if name == RATE else time_of(row, max(n, 1.0))) for n in batches]
+        return _band((n, f) for n, f in found if f is not None)
+
+
+def _band(points: Iterable[tuple[float, Figure]]) -> Band:
+    rows = [(x, *band(f), f.value) for x, f in points]
+    return [r[0] for r in rows], [r[1] for r in rows], [r[3] for r in rows], [r[2] for r in rows]
 
 
 def figures(comparison: Comparison) -> dict[str, Canvas]:
     """Return one figure for each case that has something to draw."""
     found = {case: series_of(row for row in comparison.rows if row.case == case) for case in comparison.cases}
-    return {case: draw(f"{comparison.workload} · {case}", lines) for case, lines in found.items() if lines}
+    return {
+        case: draw(f"{comparison.workload} · {case}", lines, [o for o in comparison.overtakings if o.fpga.case == case])
+        for case, lines in found.items()
+        if lines
+    }
 
 
 def series_of(rows: Iterable[Row]) -> list[Series]:
-    """Group rows at the kernel boundary into lines, FPGA first; of many lines keep the fastest of each device."""
+    """Group rows at the kernel boundary into lines, FPGA first; of many lines keep the fastest of each device.
+
+    An implementation in one arithmetic is one line, whatever the ways it was launched in.
+    """
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        if row.boundary == Boundary.KERNEL and "throughput" in row.figures and row.kind in ("fpga", "gpu", "cpu"):
-            groups.setdefault((row.implementation, row.device, row.arithmetic, row.launch), []).append(row)
+        if row.boundary == Boundary.KERNEL and RATE in row.figures and row.kind in ("fpga", "gpu", "cpu"):
+            groups.setdefault((row.implementation, row.device, row.arithmetic), []).append(row)
     lines = []
     for group in groups.values():
         row = group[0]
-        what = " ".join(part for part in (_short(row), row.arithmetic, row.launch) if part)
-        style: LineStyle = ":" if row.kind == "cpu" else _LINES[row.tier]
-        ordered = sorted(group, key=lambda r: r.batch if isinstance(r.batch, int) else 0)
-        lines.append(Series(f"{what}\n{row.device}", tuple(ordered), style, "s" if row.tier != "product" else "o"))
+        style: LineStyle = ":" if row.kind == "cpu" else "-." if row.assumed_clock else _LINES[row.tier]
+        name = f"{batch_tables.short(row)} {row.arithmetic}".strip() + f"\n{batch_tables.place(row)}"
+        lines.append(Series(name, tuple(group), style, "s" if row.tier != "product" else "o"))
     fpga = [line for line in lines if line.rows[0].kind == "fpga"]
-    lines = _one_launch(lines)
     others = sorted((line for line in lines if line.rows[0].kind != "fpga"), key=_peak, reverse=True)
     first: dict[tuple[str, str], Series] = {}
     for line in others:  # every implementation on every device once before any twice
         first.setdefault((line.rows[0].implementation, line.rows[0].device), line)
     chosen = [*fpga, *first.values(), *(line for line in others if line not in first.values())]
-    return chosen[:SERIES_AT_MOST]
+    return sorted(chosen[:SERIES_AT_MOST], key=_rank)
 
 
-def _one_launch(lines: Iterable[Series]) -> list[Series]:
-    """Of our own kernels that were launched in several ways keep the one that is quickest at its smallest batch."""
-    ways: dict[tuple[str, ...], list[Series]] = {}
-    for line in lines:
-        row = line.rows[0]
-        way = "" if row.tier == "product" else row.launch
-        ways.setdefault((row.implementation, row.device, row.arithmetic, way), []).append(line)
-    return [min(found, key=_start) for found in ways.values()]
-
-
-def _start(line: Series) -> float:
-    _, times = line.points("latency_p50")
-    return times[0] if times else float("inf")
-
-
-def _short(row: Row) -> str:
-    """Return `gpu/opencl` for `gpu/track/opencl`: the title names the workload."""
-    return row.implementation.replace(f"/{row.workload}/", "/")
+def _rank(line: Series) -> tuple[object, ...]:
+    """The order of lines, so that each has the same colour in the figures of all cases."""
+    row = line.rows[0]
+    return row.kind != "fpga", row.tier != "product", row.kind, row.device, row.implementation, row.arithmetic
 
 
 def _peak(line: Series) -> float:
-    return max(row.figures["throughput"].value for row in line.rows)
+    return max(row.figures[RATE].value for row in line.rows)
 
 
-def draw(title: str, lines: list[Series]) -> Canvas:
-    """Return the figure: left throughput in items/s, right median latency, both against the batch."""
+def draw(title: str, lines: list[Series], overtakings: Sequence[Overtaking] = ()) -> Canvas:
+    """Return the figure: left throughput in items/s, right median time of a batch, both against the batch."""
     with mpl.rc_context(_STYLE):
         canvas = Canvas(figsize=(16, 7.5))
         FigureCanvasAgg(canvas)  # one that can measure, for the places of the labels
         left, right = canvas.subplots(1, 2)
         canvas.subplots_adjust(left=0.055, right=0.84, top=0.87, bottom=0.09, wspace=0.76)
         canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=_INK)
-        key = "kernel boundary · FPGA: band over seeds · dashed: outside baseline · dotted: CPU"
-        canvas.text(0.988, 0.955, key, fontsize=11.5, color="#555555", ha="right")
-        _panel(left, lines, "throughput", "throughput, items/s (higher is better)", "")
-        _panel(right, lines, "latency_p50", "latency p50 of a batch (lower is better)", "s")
+        canvas.text(0.988, 0.955, _key(lines, overtakings), fontsize=11.5, color="#555555", ha="right")
+        _panel(left, lines, overtakings, RATE, "throughput, items/s (higher is better)", "")
+        _panel(right, lines, overtakings, TIME, "time of a batch, p50 (lower is better)", "s")
     return canvas
 
 
-def _panel(axes: Axes, lines: list[Series], name: str, title: str, unit: str) -> None:
+def _key(lines: list[Series], overtakings: Sequence[Overtaking]) -> str:
+    """Say what the marks mean, of those that are there."""
+    said = ["kernel boundary, the best launch", "shaded: bands"]
+    rows = [line.rows[0] for line in lines]
+    if any(row.tier != "product" for row in rows):
+        said.append("dashed: outside baseline")
+    if any(row.kind == "cpu" for row in rows):
+        said.append("dotted: CPU")
+    if any(row.assumed_clock for row in rows):
+        said.append("dash-dotted: clock assumed")
+    if any(crossing.between for o in overtakings for crossing in (o.time, o.rate)):
+        said.append("ring: the GPU overtakes")
+    return " · ".join(said)
+
+
+def _panel(
+    axes: Axes, lines: list[Series], overtakings: Sequence[Overtaking], name: str, title: str, unit: str
+) -> None:
     scale = 1e-9 if unit == "s" else 1.0
     axes.set(xscale="log", yscale="log", title=title, xlabel="batch, items")
     batches = [x for line in lines for x in line.points(name)[0]] or [1.0, 2.0**20]
     first, last = min(batches), max(max(batches), min(batches) * 4)
     ends: list[tuple[float, str, str]] = []
     for line, colour in zip(lines, PALETTE, strict=False):
-        if not isinstance(line.rows[0].batch, int):
-            x, low, middle, high = line.pipeline(name, first, last * 1.3)
-            if x:
-                scaled = [[value * scale for value in values] for values in (low, middle, high)]
-                axes.fill_between(x, scaled[0], scaled[2], color=colour, alpha=0.25, linewidth=0)
-                axes.plot(x, scaled[1], color=colour, linewidth=2.5)
-                ends.append((scaled[1][-1], line.name, colour))
+        x, *bounds = line.drawn(name, first, last * 1.3) if line.pipeline else line.points(name)
+        if not x:
             continue
-        x, y = line.points(name)
-        if x:
-            values = [value * scale for value in y]
-            axes.plot(x, values, color=colour, linestyle=line.style, marker=line.marker, markersize=5, linewidth=2)
-            axes.plot([x[-1], last * 1.3], [values[-1]] * 2, color=colour, linewidth=0.8)  # lead it to its label
-            ends.append((values[-1], line.name, colour))
+        low, middle, high = ([value * scale for value in values] for values in bounds)
+        axes.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0)
+        if line.pipeline:
+            axes.plot(x, middle, color=colour, linestyle=line.style, linewidth=2.5)
+        else:
+            axes.plot(x, middle, color=colour, linestyle=line.style, marker=line.marker, markersize=5, linewidth=2)
+            axes.plot([x[-1], last * 1.3], [middle[-1]] * 2, color=colour, linewidth=0.8)  # lead it to its label
+        said = _rings(axes, line, overtakings, name, colour, scale)
+        ends.append((middle[-1], "\n".join(filter(None, (line.name, said))), colour))
     axes.set_xlim(first / 1.3, last * 1.3)
     axes.xaxis.set_major_locator(LogLocator(base=16 if last > 4**6 else 4, numticks=99))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(batch_text(round(value)))))
@@ -165,6 +175,39 @@ def _panel(axes: Axes, lines: list[Series], name: str, title: str, unit: str) ->
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: si(value, unit).replace(".00", "").replace(".0", "")))
     _label(axes, ends)
+
+
+def _rings(axes: Axes, line: Series, overtakings: Sequence[Overtaking], name: str, colour: str, scale: float) -> str:
+    """Mark where a GPU's line overtakes those of FPGA designs, each with its band; return what its label says of it."""
+    row, said = line.rows[0], []
+    for o in overtakings:
+        found = o.rate if name == RATE else o.time
+        if _whose(o.gpu) != _whose(row) or found.reason:
+            continue
+        said.append(f"ahead {_from(found)}")
+        if not found.between:
+            continue
+        assert found.meets is not None
+        figure = o.fpga.figures[RATE] if name == RATE else time_of(o.fpga, found.meets)
+        assert figure is not None
+        height = figure.value * scale
+        ends = [found.low or found.first, found.high or found.last]
+        axes.plot(ends, [height] * 2, color=_INK, linewidth=5, alpha=0.35, solid_capstyle="butt", zorder=4)
+        axes.plot([found.meets], [height], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=_INK,
+                  markeredgewidth=1.8, zorder=5)  # fmt: skip
+    return said[0] if len(said) == 1 else ""
+
+
+def _whose(row: Row) -> tuple[str, ...]:
+    return row.implementation, row.device, row.arithmetic
+
+
+def _from(found: Crossing) -> str:
+    if found.batch is None:
+        return f"at no batch to {batch_text(found.last)}"
+    if not found.between:
+        return "at every batch"
+    return f"from {batch_tables.crossing(found).replace(' – ', '–')}"
 
 
 def apart(places: list[float], gap: float, top: float) -> list[float]:
@@ -186,7 +229,8 @@ def _label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     """Write each line's name beside its end, moved apart so that no two names overlap, and lead to it."""
     axes.get_figure(root=True).canvas.draw()  # type: ignore[union-attr]
     box = axes.get_window_extent()
-    gap = _LABEL_GAP * axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
+    longest = max((name.count("\n") + 1 for _, name, _ in ends), default=1)
+    gap = (longest * _LINE_GAP + _LABEL_GAP) * axes.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
     order = sorted(range(len(ends)), key=lambda i: ends[i][0])
     at = apart([axes.transData.transform((1, ends[i][0]))[1] for i in order], gap, box.y1)
     for place, i in zip(at, order, strict=True):

@@ -10,12 +10,12 @@ from compare.record import Stage
 from compare.rows import Figure, Row, same_run
 
 SAME_ARITHMETIC = "same arithmetic"
+SAME_RESULTS = "same results"
 SAME_QUALITY = "same quality"
 
 #: Two qualities are the same when every figure of both sides differs by no more than this, absolute.
 QUALITY_TOLERANCE = 0.01
 
-_PAPER = (Stage.PUBLISHED, Stage.DATASHEET)
 _RESOURCES = ("luts", "ffs", "dsps", "brams", "utilisation")
 _ONE_DEVICE = (*_RESOURCES, "fmax", "clock", "interval", "cycles")
 _POWER = ("energy", "power", "idle_power")
@@ -26,7 +26,8 @@ class Ratio:
     """`over` (A in the notes) divided by `under` (B) in one figure.
 
     `low` and `high` come from interval arithmetic on both bands; a side without a band counts as a point and `notes`
-    say so. `grade` is the weaker side's, `grades` name both sides. `division` is `same arithmetic` or `same quality`.
+    say so. `grade` is the weaker side's, `grades` name both sides. `division` is `same arithmetic`, `same results`
+    (both equalled one oracle in every bit) or `same quality`.
     """
 
     figure: str
@@ -89,9 +90,25 @@ def ratio(over: Row, under: Row, figure: str, *, one_run: bool = False) -> Verdi
         high=a_high / b_low,
         grade=weaker.grade,
         grades=(a.grade, b.grade),
-        division=SAME_ARITHMETIC if over.arithmetic == under.arithmetic else SAME_QUALITY,
+        division=_division(over, under),
         notes=tuple(_notes(over, under, a, b)),
     )
+
+
+def _division(over: Row, under: Row) -> str:
+    if over.arithmetic == under.arithmetic:
+        return SAME_ARITHMETIC
+    return SAME_RESULTS if same_results(over, under) else SAME_QUALITY
+
+
+def same_results(over: Row, under: Row) -> bool:
+    """Whether both proved in their own run that they equal the same oracle in every bit, whatever they compute with.
+
+    Then their results are one and the same, and so is any quality of them, known or not.
+    """
+    parameters = [row.conditions.get("parameters") for row in (over, under)]
+    alike = None in parameters or parameters[0] == parameters[1]
+    return bool(over.proved) and over.proved == under.proved and alike
 
 
 def over_floor(row: Row) -> Verdict:
@@ -122,6 +139,8 @@ def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> I
     for name in ("workload", "case"):
         if getattr(over, name) != getattr(under, name):
             yield f"unlike {name}: {getattr(over, name)} against {getattr(under, name)}"
+    if a.on_paper != b.on_paper:
+        yield f"one side is a figure on paper: {a.grade} against {b.grade}"
     for name in ("quantity", "unit", "boundary"):
         if getattr(a, name) != getattr(b, name):
             yield f"unlike {name}: {getattr(a, name)} against {getattr(b, name)}"
@@ -144,9 +163,6 @@ def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> I
 
 
 def _stage_objections(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
-    paper = [f.weakest in _PAPER for f in (a, b)]
-    if paper[0] != paper[1]:
-        yield f"one side is a figure on paper: {a.grade} against {b.grade}"
     if a.quantity in _ONE_DEVICE and over.device != under.device:
         yield f"{a.quantity} of unlike devices, {over.device} and {under.device}, do not compare"
     if a.quantity in (*_RESOURCES, *_POWER) and a.stages != b.stages:
@@ -164,7 +180,7 @@ def _batch_objections(over: Row, under: Row, a: Figure) -> Iterator[str]:
 
 
 def _quality_objections(over: Row, under: Row) -> Iterator[str]:
-    if over.arithmetic and over.arithmetic == under.arithmetic:
+    if (over.arithmetic and over.arithmetic == under.arithmetic) or same_results(over, under):
         return
     unlike = f"unlike arithmetic, {over.arithmetic or 'not stated'} against {under.arithmetic or 'not stated'}"
     for row in (over, under):
@@ -182,8 +198,15 @@ def _statistic(figure: Figure) -> str:
     return "median" if figure.statistic == "p50" else figure.statistic
 
 
+def _pointlike(f: Figure) -> bool:
+    return f.statistic == "exact" or Stage.MODELLED in f.stages
+
+
 def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
-    without = [side for side, f in (("A", a), ("B", b)) if f.low is None and f.statistic != "exact"]
+    for row, side, f in ((over, "A", a), (under, "B", b)):
+        if row.assumed_clock and Stage.MODELLED in f.stages:
+            yield f"{side} at an assumed clock of {row.assumed_clock / 1e6:g} MHz, not routed"
+    without = [side for side, f in (("A", a), ("B", b)) if f.low is None and not _pointlike(f)]
     if without:
         yield f"no band known for {' and '.join(without)}"
     bands = [f.spread for f in (a, b) if f.low is not None]

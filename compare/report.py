@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from compare import claim_tables
 from compare import tables as t
 from compare.comparison import Comparison
 from compare.referee import QUALITY_TOLERANCE
@@ -27,7 +28,10 @@ def html(comparison: Comparison, figures: Mapping[str, bytes]) -> str:
     environment.filters["powers"] = _powers
     return environment.get_template("report.html").render(
         heading=t.heading(comparison),
-        tables=t.tables(comparison),
+        tables=[table for table in t.tables(comparison) if table.title != claim_tables.CLAIMS],
+        claims=[(judged, claim_tables.says(judged), claim_tables.lines(judged)) for judged in comparison.claims],
+        claims_title=claim_tables.CLAIMS,
+        several=len(comparison.cases) != 1,
         remarks=t.remarks(comparison),
         provenance=t.provenance(comparison),
         stale=t.stale(comparison),

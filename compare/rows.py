@@ -28,6 +28,9 @@ _TIMES = {
 _CUT_IN_TIME = ("throughput", "latency", "launch_floor")
 _TIME_BOUNDARIES = (Boundary.KERNEL, Boundary.DEVICE, Boundary.HOST)
 _POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
+_PAPER = (Stage.PUBLISHED, Stage.DATASHEET)
+#: Condition of a row whose clock nobody routed: the clock that was assumed, Hz.
+ASSUMED_CLOCK = "assumed_clock_hz"
 _SAME_RUN_SECONDS = 3600
 #: The spread of a percentile that carries its own distribution-free 99 % confidence band.
 CONFIDENCE_BAND = "ci99"
@@ -64,6 +67,11 @@ class Figure:
     def weakest(self) -> Stage:
         """The weakest of its stages."""
         return min(self.stages, key=list(Stage).index)
+
+    @property
+    def on_paper(self) -> bool:
+        """Whether it stands on a publication or a data sheet."""
+        return self.weakest in _PAPER
 
     @property
     def lacking(self) -> int:
@@ -133,6 +141,31 @@ class Row:
         return "outside baseline" if "outside baseline" in tiers else "product"
 
     @property
+    def on_paper(self) -> bool:
+        """Whether all that is known of it stands on publications or data sheets."""
+        found = (*self.figures.values(), *self.quality.values())
+        return bool(found) and all(figure.on_paper for figure in found)
+
+    @property
+    def proved(self) -> str:
+        """The arithmetic of the oracle that its outputs equalled in every bit, or empty where no record says so.
+
+        A record says so by a `worst_difference` of 0 where the allowed `tolerance` was 0; `reference` names the
+        oracle's arithmetic where it is not the record's own.
+        """
+        for record in self.records:
+            said = [record.conditions.get(name) for name in ("worst_difference", "tolerance")]
+            if all(isinstance(value, (int, float)) and value == 0 for value in said):
+                return text(record.conditions.get("reference")) or text(record.conditions.get("arithmetic"))
+        return ""
+
+    @property
+    def assumed_clock(self) -> float | None:
+        """The clock, Hz, that its time stands on when nobody has routed the design for this device."""
+        clock = self.conditions.get(ASSUMED_CLOCK)
+        return float(clock) if isinstance(clock, (int, float)) else None
+
+    @property
     def shipped(self) -> bool:
         """Whether nothing of it is the user's own."""
         return set(self.origins) == {SHIPPED}
@@ -177,6 +210,7 @@ class Row:
         if self.kind != "fpga" and self.batch is not None:
             parts.append(f"batch {batch_text(self.batch)}")
         parts += [self.launch] if self.launch else []
+        parts += [f"{self.assumed_clock / 1e6:g} MHz assumed"] if self.assumed_clock else []
         said = ", ".join(part for part in parts if part)
         return f"{self.implementation} on {self.device}" + (f" ({said})" if said else "")
 

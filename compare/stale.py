@@ -10,10 +10,12 @@ from itertools import combinations
 from pathlib import Path
 
 from compare.provenance import SourceError, hash_sources
-from compare.record import Record
+from compare.record import Record, Stage
 
 #: How the note begins that `StaleCheck.note` makes.
 EQUIVALENT = "taken with another text of"
+#: What stands on these alone was copied or assumed: nothing in the repository determines it.
+_STATED = (Stage.PUBLISHED, Stage.DATASHEET, Stage.MODELLED)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class StaleCheck:
     def __call__(self, record: Record) -> Stale | None:
         """Return why the record is stale, or None while its sources are what they were, or equivalent to it."""
         provenance = record.provenance
+        if not provenance.sources and all(m.stage in _STATED for m in record.measurements):
+            return None
         if not provenance.sources:
             return Stale("it names no sources", provenance.command)
         now = self._hashes(provenance.sources)

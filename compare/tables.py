@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from compare import text
+from compare.batch_tables import by_batch, overtaking
 from compare.caution import floors, sensor_error
+from compare.claim_tables import claims, published
 from compare.comparison import Comparison
+from compare.grid import Table, table, without
 from compare.record import Boundary
-from compare.referee import QUALITY_TOLERANCE, Ratio, Refusal
+from compare.referee import QUALITY_TOLERANCE, SAME_RESULTS, Ratio, Refusal
 from compare.rows import SIMULATION, Row, batch_text, samples_needed
 from compare.stale import EQUIVALENT
 
@@ -22,26 +25,21 @@ CUTS = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """A title, column names, cells as text, and which columns are numbers (set right)."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: frozenset[str] = frozenset()
-
-
 def tables(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison in reading order, without empty ones."""
     found = [_quality(comparison)]
     for cut, title in CUTS.items():
         rows = [row for row in comparison.shown if row.boundary == cut and row.kind != SIMULATION]
-        found.append(performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"]))
-    found += [_resources(comparison.rows), ratios(comparison.ratios), refusals(comparison.refusals)]
+        timed = performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"])
+        found.append(replace(timed, long=cut in (Boundary.DEVICE, Boundary.HOST)))
+    found += [_resources(comparison.rows), published(comparison.published)]
+    for case in comparison.cases:
+        found += by_batch(case, [row for row in comparison.rows if row.case == case])
+    found += [overtaking(comparison.overtakings), claims(comparison.claims)]
+    found += [ratios(comparison.ratios), refusals(comparison.refusals)]
     if len(comparison.cases) == 1:
-        found = [without(table, "case") for table in found]
-    return [table for table in found if table.rows]
+        found = [without(each, "case") for each in found]
+    return [each for each in found if each.rows]
 
 
 def heading(comparison: Comparison) -> str:
@@ -59,10 +57,8 @@ def remarks(comparison: Comparison) -> list[str]:
         said.append(f"p99 is not printed where it has no 99 % band and fewer than {samples_needed('99'):,} samples.")
     said += _energy_remarks(comparison)
     said += _launch_remarks(comparison)
-    if bare := [
-        case for case in comparison.cases if not any(row.case == case and row.quality for row in comparison.rows)
-    ]:
-        said.append(f"No quality is known of {', '.join(bare)}: untrained parameters show none.")
+    said += _quality_remarks(comparison)
+    said += sorted({_assumed(row) for row in comparison.rows if row.assumed_clock})
     if comparison.superseded:
         said.append(f"{comparison.superseded} rows were superseded by newer ones or by your own.")
     said += sorted(
@@ -71,6 +67,26 @@ def remarks(comparison: Comparison) -> list[str]:
     said += [f"Stale: {' on '.join(line[:2])}: {line[3]}; renew with `{line[4]}`." for line in stale(comparison).rows]
     said += [f"Skipped: {problem}" for problem in comparison.problems]
     return said
+
+
+def _quality_remarks(comparison: Comparison) -> Iterator[str]:
+    """Say of which cases no quality is known, and what is known of their results all the same."""
+    bare = [
+        case
+        for case in dict.fromkeys(row.case for row in comparison.rows)
+        if not any(row.case == case and row.quality for row in comparison.rows)
+    ]
+    if bare:
+        yield f"No quality is known of {', '.join(bare)}: untrained parameters show none."
+    if any(row.proved for row in comparison.rows if row.case in bare):
+        yield "Quality `exact`: every bit equalled the oracle, so the results are the same in any arithmetic."
+
+
+def _assumed(row: Row) -> str:
+    """Say where an assumed clock comes from."""
+    sources = "; ".join(r.provenance.source for r in row.records if r.device == row.device)
+    clock = text.si(row.assumed_clock or 0.0, "Hz")
+    return f"{clock} is assumed for {row.implementation} on {row.device}, {row.case}: {sources}."
 
 
 def _energy_remarks(comparison: Comparison) -> Iterator[str]:
@@ -97,21 +113,9 @@ def _launch_remarks(comparison: Comparison) -> Iterator[str]:
         yield f"An empty launch took {said} (medians, host boundary); ratios of latencies carry that drift."
 
 
-def without(table: Table, column: str) -> Table:
-    """Return a table less one column."""
-    keep = [i for i, name in enumerate(table.columns) if name != column]
-    rows = tuple(tuple(row[i] for i in keep) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[i] for i in keep), rows=rows)
-
-
-def _table(title: str, rows: Iterable[Row], columns: dict[str, Callable[[Row], str]], numbers: Sequence[str]) -> Table:
-    cells = [tuple(cell(row) for cell in columns.values()) for row in rows]
-    return Table(title, tuple(columns), tuple(cells), frozenset(numbers))
-
-
 def performance(title: str, rows: Iterable[Row]) -> Table:
     """Return the table of throughput, latency and energy of rows cut at one boundary."""
-    return _table(
+    return table(
         title,
         rows,
         {
@@ -132,15 +136,15 @@ def performance(title: str, rows: Iterable[Row]) -> Table:
 
 
 def _resources(rows: Iterable[Row]) -> Table:
-    return _table(
+    return table(
         "FPGA designs: cycles, clock and resources",
         [row for row in rows if row.kind in ("fpga", SIMULATION)],
         {
             "case": lambda r: r.case,
             "implementation": lambda r: r.implementation,
             "device": lambda r: r.device,
-            "interval, cycles": lambda r: _count(r, "interval"),
-            "latency, cycles": lambda r: _count(r, "cycles"),
+            "interval, cycles": lambda r: text.count(r, "interval"),
+            "latency, cycles": lambda r: text.count(r, "cycles"),
             "Fmax": lambda r: text.quantity(r, "fmax", "Hz"),
             "target": _target,
             "LUT": lambda r: text.resource(r, "luts"),
@@ -151,14 +155,6 @@ def _resources(rows: Iterable[Row]) -> Table:
         },
         ("interval, cycles", "latency, cycles", "Fmax", "target", "LUT", "FF", "BRAM", "DSP"),
     )
-
-
-def _count(row: Row, name: str) -> str:
-    figure = row.figures.get(name)
-    if figure is None:
-        return text.MISSING
-    wide = figure.low is not None and figure.low != figure.high
-    return f"{figure.value:g}" + (f" [{figure.low:g}–{figure.high:g}]" if wide else "")
 
 
 def _target(row: Row) -> str:
@@ -183,8 +179,9 @@ def _quality(comparison: Comparison) -> Table:
     return Table("Quality, by the workload's own measure", columns, tuple(cells), frozenset((*names, "samples")))
 
 
-def ratios(found: Iterable[Ratio]) -> Table:
+def ratios(given: Iterable[Ratio]) -> Table:
     """Return the table of ratios that the referee allows; each is `over` divided by `under`."""
+    found = list(given)
     cells = [
         (
             v.over.case,
@@ -198,7 +195,8 @@ def ratios(found: Iterable[Ratio]) -> Table:
         )
         for v in found
     ]
-    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g})"
+    proved = "; same results: every bit equal to one oracle" if any(v.division == SAME_RESULTS for v in found) else ""
+    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g}{proved})"
     return Table(title, ("case", "figure", "A", "B", "A / B", "division", "grade"), tuple(cells), frozenset(["A / B"]))
 
 

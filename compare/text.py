@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from compare.devices import share
+from compare.record import Stage, unit_of
 from compare.referee import Ratio
 from compare.rows import Figure, Row
 
@@ -23,11 +24,14 @@ def digits(value: float, count: int = 3) -> str:
     return f"{rounded:,.{max(places, 0)}f}"
 
 
-def si(value: float, unit: str, low: float | None = None, high: float | None = None) -> str:
+def si(value: float, unit: str, low: float | None = None, high: float | None = None, *, figures: int = 3) -> str:
     """Return a value with an SI prefix, and its band in the same unit: `124 MHz [118–131]`."""
     power = 0 if value == 0 else math.floor(math.log10(abs(float(f"{value:.2e}"))) / 3) * 3
     power = max(-12, min(15, power))
-    said = f"{digits(value / 10**power)} {_PREFIXES[power]}{unit}".strip()
+    number = digits(value / 10**power, figures)
+    if figures > 3 and "." in number:  # a figure as it was stated, not a measurement
+        number = number.rstrip("0").rstrip(".")
+    said = f"{number} {_PREFIXES[power]}{unit}".strip()
     return said + _band(value / 10**power, low and low / 10**power, high and high / 10**power)
 
 
@@ -53,7 +57,7 @@ def latency(row: Row) -> str:
     if p50 is None and p99 is None:
         return MISSING
     if p50 is not None and p50.statistic == "exact":
-        return f"{time(p50)}, exact"
+        return f"{time(p50)}, {'modelled' if Stage.MODELLED in p50.stages else 'exact'}"
     return f"{time(p50, banded=False)} / {time(p99, banded=False)}"
 
 
@@ -61,6 +65,37 @@ def quantity(row: Row, name: str, unit: str) -> str:
     """Return a figure of a row with SI prefix and band."""
     figure = row.figures.get(name)
     return MISSING if figure is None else si(figure.value, unit, figure.low, figure.high)
+
+
+def count(row: Row, name: str) -> str:
+    """Return a number of cycles of a row with its band."""
+    figure = row.figures.get(name)
+    if figure is None:
+        return MISSING
+    wide = figure.low is not None and figure.low != figure.high
+    return f"{figure.value:,.7g}" + (f" [{figure.low:,.7g}–{figure.high:,.7g}]" if wide else "")
+
+
+#: Units that take an SI prefix, by the unit of the record.
+_SI = {"Hz": "Hz", "W": "W", "J/item": "J"}
+
+
+def of_quantity(name: str, value: float, low: float | None = None, high: float | None = None, figures: int = 3) -> str:
+    """Return a value of a figure such as `throughput`, `latency_p50` or `luts` with its unit and band."""
+    unit = unit_of(name.split("_p")[0])
+    if unit == "ns":
+        return si(value * 1e-9, "s", low and low * 1e-9, high and high * 1e-9, figures=figures)
+    if unit == "items/s":
+        return f"{si(value, '', low, high, figures=figures)} items/s"
+    if unit in _SI:
+        return si(value, _SI[unit], low, high, figures=figures)
+    wide = low is not None and high is not None and low != high
+    return f"{value:,.7g}" + (f" [{low:,.7g}–{high:,.7g}]" if wide else "") + (f" {unit}" if unit != "1" else "")
+
+
+def amount(figure: Figure) -> str:
+    """Return a figure with its unit and band."""
+    return of_quantity(figure.quantity, figure.value, figure.low, figure.high)
 
 
 def resource(row: Row, name: str) -> str:
@@ -73,14 +108,20 @@ def resource(row: Row, name: str) -> str:
 
 
 def quality(row: Row) -> str:
-    """Return the quality figures of a row in the order of their names, `0.991 / 0.620`."""
-    return " / ".join(f"{row.quality[name].value:.3f}" for name in sorted(row.quality)) or MISSING
+    """Return the quality figures of a row in the order of their names, `0.991 / 0.620`.
+
+    `exact` where none is known, but every bit equalled the oracle.
+    """
+    known = " / ".join(f"{row.quality[name].value:.3f}" for name in sorted(row.quality))
+    return known or ("exact" if row.proved else MISSING)
 
 
 def evidence(row: Row) -> str:
     """Return how a row is known: grade, samples, origin, and what speaks against it."""
     grade = row.grade or next((figure.grade for figure in row.quality.values()), "")
     said = [grade or "nothing known"]
+    if row.assumed_clock:
+        said.append(f"at an assumed {si(row.assumed_clock, 'Hz')}")
     if fmax := row.figures.get("fmax"):
         said.append(f"{fmax.samples} seed{'s' if fmax.samples > 1 else ''}")
     elif p50 := row.figures.get("latency_p50"):
@@ -106,9 +147,13 @@ def times(value: float, inverse: bool | None = None) -> str:
 
 def ratio(verdict: Ratio) -> str:
     """Return a ratio with its band, all three the same way up."""
-    inverse = verdict.value < 1
-    low, value, high = (times(v, inverse) for v in (verdict.low, verdict.value, verdict.high))
-    return value if low == value == high else f"{value} [{low} – {high}]"
+    return banded_times(verdict.value, verdict.low, verdict.high)
+
+
+def banded_times(value: float, low: float, high: float) -> str:
+    """Return a ratio with its band, all three the same way up."""
+    said = [times(v, value < 1) for v in (low, value, high)]
+    return said[1] if len(set(said)) == 1 else f"{said[1]} [{said[0]} – {said[2]}]"
 
 
 def grades(verdict: Ratio) -> str:

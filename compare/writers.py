@@ -7,15 +7,19 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from compare import claim_tables
 from compare import tables as t
+from compare.batches import Overtaking
 from compare.comparison import Comparison
-from compare.record import Boundary
+from compare.grid import Table, without
+from compare.judge import Finding, Judged, Verdict
 from compare.referee import Ratio, Refusal
 from compare.rows import Figure, Row
 from compare.text import MISSING
@@ -26,22 +30,21 @@ _RAW = (
 )  # fmt: skip
 
 
-#: Titles of the tables that only the whole view shows.
-_LONG = (t.CUTS[Boundary.DEVICE], t.CUTS[Boundary.HOST])
-
-
 def render_terminal(comparison: Comparison, console: Console, *, whole: bool = True) -> None:
     """Print the tables, the ratios, the refusals and the remarks; without `whole` the kernel boundary's times only."""
     console.print(Text(t.heading(comparison), style="bold"))
     every = t.tables(comparison)
-    short = [table for table in every if table.title not in _LONG]
+    short = [table for table in every if not table.long]
     for table in every if whole else short:
         console.print()
         console.print(Text(table.title, style="bold cyan"))
         if "A" in table.columns:
             console.print(_verdicts(table))
             continue
-        slim = t.without(table, "quality")  # it has a table of its own above
+        if table.title == claim_tables.CLAIMS:
+            console.print(_claims(comparison))
+            continue
+        slim = without(table, "quality")  # it has a table of its own above
         if _natural_width(slim) > console.width:
             for lines in _cards(slim):
                 console.print(lines)
@@ -57,18 +60,18 @@ def render_terminal(comparison: Comparison, console: Console, *, whole: bool = T
         console.print("No records yet: `make compare` takes those that this machine can take.")
     console.print()
     if not whole and len(short) < len(every):
-        console.print(Text("Times with transfers and as the host sees them: --all.", style="dim"))
+        console.print(Text("Times with transfers, as the host sees them, and batch by batch: --all.", style="dim"))
     for remark in t.remarks(comparison):
         console.print(Text(remark, style="yellow" if remark.startswith(("Stale", "Skipped")) else "dim"))
 
 
-def _natural_width(table: t.Table) -> int:
-    """Columns that a table takes when no cell is folded, except its last, which may be folded to half."""
+def _natural_width(table: Table) -> int:
+    """Columns that a table takes when no cell is folded, except its last, which may be folded to half, or to 60."""
     widths = [max(map(len, cells)) + 2 for cells in zip(table.columns, *table.rows, strict=True)]
-    return sum(widths[:-1]) + widths[-1] // 2
+    return sum(widths[:-1]) + min(widths[-1] // 2, 60)
 
 
-def _cards(table: t.Table) -> Iterator[Text]:
+def _cards(table: Table) -> Iterator[Text]:
     """Yield each row as a few lines, for a terminal too narrow for the table."""
     for cells in table.rows:
         row = dict(zip(table.columns, cells, strict=True))
@@ -80,7 +83,7 @@ def _cards(table: t.Table) -> Iterator[Text]:
         yield card.append(f"\n  {last}", style="not bold yellow" if "STALE" in last else "not bold dim")
 
 
-def _verdicts(table: t.Table) -> RichTable:
+def _verdicts(table: Table) -> RichTable:
     """Set ratios and refusals in two columns, the second with both sides and, under them, the evidence or reason."""
     rich = RichTable(box=None, padding=(0, 2, 0, 0), show_header=False)
     rich.add_column(no_wrap=True)
@@ -96,6 +99,33 @@ def _verdicts(table: t.Table) -> RichTable:
         else:
             evidence = f"\n{row['division']}; {row['grade']}"
             rich.add_row(figure, Text(row["A / B"], style="bold green"), sides.append(evidence, style="dim"))
+    return rich
+
+
+_COLOURS = {
+    Verdict.SUPPORTED: "bold green",
+    Verdict.CONTRADICTED: "bold red",
+    Verdict.NOT_COMPARABLE: "yellow",
+    Verdict.NO_EVIDENCE: "dim",
+}
+
+
+def _claims(comparison: Comparison) -> RichTable:
+    """Set each verdict beside its claim and, under it, what each test wanted and found, on what evidence."""
+    rich = RichTable(box=None, padding=(0, 2, 0, 0), show_header=False)
+    rich.add_column(no_wrap=True)
+    rich.add_column(overflow="fold")
+    for judged in comparison.claims:
+        case = f"{judged.claim.case}: " if len(comparison.cases) != 1 else ""
+        said = Text(f"{case}{judged.claim.name}. ", style="bold").append(claim_tables.says(judged), style="not bold")
+        for line in claim_tables.lines(judged):
+            value = "" if line.found == MISSING else f"; found {line.found}"
+            said.append(f"\n{line.what}: {line.wanted}{value}", style="not bold")
+            said.append(f" – {line.verdict}", style=f"not dim {_COLOURS[Verdict(line.verdict)]}")
+            said.append(f": {line.reason}" if line.reason else "", style="not bold")
+            for side in line.sides:
+                said.append(f"\n  {side}", style="not bold dim")
+        rich.add_row(Text(judged.verdict, style=_COLOURS[judged.verdict]), said)
     return rich
 
 
@@ -135,7 +165,8 @@ def latex(comparison: Comparison) -> str:
         rf"\section*{{{_latex(t.heading(comparison))}}}",
     ]
     for table in t.tables(comparison):
-        kinds = ["r" if column in table.numbers else "l" for column in table.columns[:-1]] + ["X"]
+        wide = {*table.wraps, table.columns[-1]}
+        kinds = ["X" if column in wide else "r" if column in table.numbers else "l" for column in table.columns]
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in (table.columns, *table.rows)]
         parts += [
             "",
@@ -159,8 +190,9 @@ def _latex(cell: str) -> str:
 
 def csv_text(comparison: Comparison) -> str:
     """Return every row, also those that the short tables leave out, as numbers in the units of the record."""
-    names = sorted({name for row in comparison.rows for name in row.quality})
-    others = sorted({name for row in comparison.rows for name in row.figures} - set(_RAW))
+    rows = (*comparison.rows, *comparison.published)
+    names = sorted({name for row in rows for name in row.quality})
+    others = sorted({name for row in rows for name in row.figures} - set(_RAW))
     head = [
         "workload", "case", "implementation", "device", "kind", "tier", "arithmetic", "batch", "launch", "boundary",
         "grade", "origin", "stale", "time", "command", "notes", *(f"quality.{name}" for name in names),
@@ -170,7 +202,7 @@ def csv_text(comparison: Comparison) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)
-    for row in comparison.rows:
+    for row in rows:
         cells: list[Any] = [
             row.workload, row.case, row.implementation, row.device, row.kind, row.tier, row.arithmetic, row.batch,
             row.launch, row.boundary, row.grade, " and ".join(dict.fromkeys(row.origins)),
@@ -197,6 +229,9 @@ def as_json(comparison: Comparison) -> str:
         "cases": comparison.cases,
         "rows": [_row(row) for row in comparison.rows],
         "quality": [_row(row) for row in comparison.quality],
+        "published": [_row(row) for row in comparison.published],
+        "overtakings": [_overtaking(found) for found in comparison.overtakings],
+        "claims": [_claim(judged) for judged in comparison.claims],
         "ratios": [_ratio(found) for found in comparison.ratios],
         "refusals": [_refusal(found) for found in comparison.refusals],
         "problems": [str(problem) for problem in comparison.problems],
@@ -218,6 +253,7 @@ def _row(row: Row) -> dict[str, Any]:
         "label": row.label, "workload": row.workload, "case": row.case, "implementation": row.implementation,
         "device": row.device, "kind": row.kind, "tier": row.tier, "arithmetic": row.arithmetic, "batch": row.batch,
         "launch": row.launch, "boundary": row.boundary, "grade": row.grade, "origins": row.origins, "time": row.time,
+        "assumed_clock": row.assumed_clock, "equal_to_oracle": row.proved or None,
         "command": row.command, "conditions": dict(row.conditions), "notes": row.notes,
         "stale": [str(found) for found in row.stale], "records": [record.id for record in row.records],
         "figures": {name: _figure(f) for name, f in row.figures.items()},
@@ -229,6 +265,30 @@ def _ratio(v: Ratio) -> dict[str, Any]:
     return {
         "figure": v.figure, "case": v.over.case, "over": v.over.label, "under": v.under.label, "value": v.value,
         "low": v.low, "high": v.high, "grade": v.grade, "grades": v.grades, "division": v.division, "notes": v.notes,
+    }  # fmt: skip
+
+
+def _overtaking(o: Overtaking) -> dict[str, Any]:
+    return {
+        "case": o.fpga.case, "fpga": o.fpga.label, "gpu": o.gpu.label, "time": asdict(o.time),
+        "throughput": asdict(o.rate),
+    }  # fmt: skip
+
+
+def _claim(judged: Judged) -> dict[str, Any]:
+    claim = judged.claim
+    return {
+        "case": claim.case, "name": claim.name, "text": claim.text, "figure": claim.figure, "paper": claim.paper,
+        "trust": claim.trust, "note": claim.note, "verdict": judged.verdict,
+        "findings": [_finding(finding) for finding in judged.findings],
+    }  # fmt: skip
+
+
+def _finding(f: Finding) -> dict[str, Any]:
+    return {
+        "what": f.test.what, "wanted": claim_tables.wanted(f.test), "verdict": f.verdict, "value": f.value,
+        "low": f.low, "high": f.high, "grade": f.grade, "reason": f.reason,
+        "sides": [{"label": row.label, **_figure(figure)} for row, figure in f.sides],
     }  # fmt: skip
 
 

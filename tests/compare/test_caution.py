@@ -70,7 +70,7 @@ def test_latencies_carry_the_drift_of_an_empty_launch_of_their_run() -> None:
 
 def test_an_empty_launch_and_the_latency_beside_it_share_their_moment() -> None:
     found = rows(*(drifting(f, 2 * f, batch=b) for f, b in ((4000, 1), (9000, 4096))))
-    floor = [v for v in _verdicts(found) if isinstance(v, Ratio) and "bare launch" in v.figure]
+    floor = [v for v in _verdicts(found, list(with_drift(found))) if isinstance(v, Ratio) and "bare launch" in v.figure]
     assert [(v.low, v.value, v.high) for v in floor] == [(2, 2, 2), (2, 2, 2)]
 
 
@@ -87,12 +87,12 @@ def test_the_latency_of_a_batch_in_a_pipeline_grows_with_the_batch() -> None:
     joined, _ = derive(rows(simulated(1, 20), routed(125e6, (100e6, 150e6)), oracle("fixed", 0.9, 0.9)))
     fpga = next(row for row in joined if "throughput" in row.figures)
     line = plots.Series("x", (fpga,), "-", "o")
-    x, low, value, high = line.pipeline("latency_p50", 1, 2**20)
+    x, low, value, high = line.drawn("latency_p50", 1, 2**20)
     assert value[0] == 160
     # 20 cycles for the first item and one for each further one, at 125 MHz (and 150 and 100).
     assert value[-1] == pytest.approx((20 + x[-1] - 1) / 125e6 * 1e9, rel=1e-3)
     assert low[-1] == pytest.approx((20 + x[-1] - 1) / 150e6 * 1e9, rel=1e-3)
     assert high[-1] == pytest.approx((20 + x[-1] - 1) / 100e6 * 1e9, rel=1e-3)
-    flat = line.pipeline("throughput", 1, 2**20)[2]
+    flat = line.drawn("throughput", 1, 2**20)[2]
     assert set(flat) == {125e6}
-    assert replace(line, rows=(replace(fpga, figures={}),)).pipeline("throughput", 1, 4) == ([], [], [], [])
+    assert replace(line, rows=(replace(fpga, figures={}),)).drawn("throughput", 1, 4) == ([], [], [], [])

@@ -115,4 +115,19 @@ def test_of_several_ways_to_launch_the_fastest_is_shown() -> None:
     slow, quick = kernel(1, 1e5, 9000, launch="queue"), kernel(1, 2e5, 5000, launch="graph")
     found = rows(slow, quick)
     assert [row.launch for row in _one_launch(found)] == ["graph"]
-    assert [line.rows[0].launch for line in series_of(found)] == ["graph"]
+    (line,) = series_of(found)
+    assert line.points("throughput")[2] == [2e5]
+    assert line.points("latency_p50")[2] == [5000]
+
+
+def test_equality_with_the_oracle_is_what_a_record_says_of_its_own_run() -> None:
+    def proved(**conditions: object) -> str:
+        return rows(kernel(conditions=conditions))[0].proved  # type: ignore[arg-type]
+
+    assert proved() == ""
+    assert proved(worst_difference=0.0, tolerance=0.0) == "fixed"
+    assert proved(worst_difference=0, tolerance=0, reference="binary") == "binary"
+    assert proved(worst_difference=0.0, tolerance=0.1) == "", "equal by chance, not by need"
+    assert proved(worst_difference=0.0) == ""
+    assert proved(worst_difference="0", tolerance=None) == ""
+    assert proved(worst_difference=1.0, tolerance=0.0) == ""

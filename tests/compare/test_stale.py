@@ -8,6 +8,7 @@ import pytest
 from synthetic_records import measurement, record
 
 from compare.provenance import hash_sources, repo_root
+from compare.record import Boundary, Stage
 from compare.stale import StaleCheck, equivalents
 
 
@@ -38,6 +39,13 @@ def test_a_record_without_sources_cannot_be_fresh(root: Path) -> None:
     stale = StaleCheck(root)(record(measurement("latency", 5), sources=()))
     assert stale is not None
     assert "no sources" in stale.reason
+
+
+@pytest.mark.parametrize("stage", [Stage.PUBLISHED, Stage.DATASHEET, Stage.MODELLED])
+def test_nothing_here_can_change_what_was_copied_or_assumed(root: Path, stage: Stage) -> None:
+    stated = measurement("clock", 9e7, stage=stage, boundary=Boundary.NONE)
+    assert StaleCheck(root)(record(stated, sources=())) is None
+    assert StaleCheck(root)(record(stated, measurement("latency", 5), sources=())) is not None
 
 
 def test_an_equivalent_text_keeps_a_record_fresh_and_says_so(root: Path) -> None:

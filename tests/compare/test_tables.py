@@ -89,16 +89,18 @@ def test_latex_braces_and_columns_balance(tmp_path: Path) -> None:
     body = said.replace("\\{", "").replace("\\}", "")
     assert body.count("{") == body.count("}")
     assert "a\\_b\\%\\&\\#\\{\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}\\$é" in said
+    columns = {len(table.columns) for table in tables.tables(found)}
     for line in said.splitlines():
         if line.endswith(r" \\"):
-            assert line.replace("\\&", "").count("&") in (4, 5, 9), line
+            assert line.replace("\\&", "").count("&") + 1 in columns, line
 
 
 def test_cases_are_told_apart_or_chosen(tmp_path: Path) -> None:
     both = [kernel(), kernel(case="small"), simulated(case="small"), routed(case="small")]
     found = comparison(tmp_path, both)
     assert found.cases == ("embed", "small")
-    assert all("case" in table.columns for table in tables.tables(found))
+    assert all("case" in table.columns or "case" in table.title for table in tables.tables(found) if not table.long)
+    assert [t.title.split(",")[0] for t in tables.tables(found) if "batch by batch" in t.title] == ["embed", "small"]
     assert all(r.over.case == r.under.case for r in found.ratios)
     (tmp_path / "one").mkdir()
     assert comparison(tmp_path / "one", both, case="small").cases == ("small",)

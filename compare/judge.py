@@ -1,0 +1,152 @@
+"""Whether what papers claim holds with what the records say: supported, contradicted, or neither, and why.
+
+By the referee's own rules: what it refuses to divide decides no claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from compare.batches import RATE, at_batch
+from compare.claim import Claim, Selector, Test
+from compare.derive import band
+from compare.record import Stage
+from compare.referee import Ratio, ratio
+from compare.rows import Figure, Row
+
+_TIMED = (RATE, "latency_p50", "latency_p99")
+
+
+class Verdict(StrEnum):
+    """What became of a claim. Of several tests the first of these that any of them gave counts."""
+
+    CONTRADICTED = "contradicted"
+    NOT_COMPARABLE = "not comparable"
+    NO_EVIDENCE = "no evidence yet"
+    SUPPORTED = "supported"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one test found: `value` with its band, from the figures of `sides`; else `reason` says what is missing."""
+
+    test: Test
+    verdict: Verdict
+    sides: tuple[tuple[Row, Figure], ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    grade: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what its tests found."""
+
+    claim: Claim
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the whole claim."""
+        return min((finding.verdict for finding in self.findings), key=list(Verdict).index)
+
+
+def judge(claims: Iterable[Claim], rows: Iterable[Row]) -> Iterator[Judged]:
+    """Put each claim to the test on rows of all cases, those of publications among them."""
+    known = list(rows)
+    for claim in claims:
+        ours = [row for row in known if row.case == claim.case]
+        yield Judged(claim, tuple(_find(test, ours) for test in claim.tests))
+
+
+def _find(test: Test, rows: list[Row]) -> Finding:
+    overs = _candidates(test, test.over, test.over_batch, rows)
+    unders = _candidates(test, test.under, test.under_batch, rows) if test.under else []
+    for side, selectors, batch, needed in (
+        (overs, test.over, test.over_batch, True),
+        (unders, test.under, test.under_batch, bool(test.under)),
+    ):
+        if needed and not side:
+            known = [(row, row.figures[test.quantity]) for row in (*overs[:1], *unders[:1])]
+            return Finding(test, Verdict.NO_EVIDENCE, tuple(known), reason=_missing(test, selectors, batch))
+    return _ratio(test, overs, unders, rows) if test.under else _value(test, overs[0])
+
+
+def _ratio(test: Test, overs: list[Row], unders: list[Row], rows: list[Row]) -> Finding:
+    """Take the best pair that the referee lets divide; where it refuses all, say why it refuses the best."""
+    verdicts = [ratio(over, under, test.quantity) for over in overs for under in unders]
+    found = next((v for v in verdicts if isinstance(v, Ratio)), verdicts[0])
+    sides = tuple((row, row.figures[test.quantity]) for row in (found.over, found.under))
+    if not isinstance(found, Ratio):
+        reason = "; ".join(filter(None, (found.reason, _break_even(test, rows))))
+        return Finding(test, Verdict.NOT_COMPARABLE, sides, reason=reason)
+    return _decided(test, sides, found.value, found.low, found.high, found.grade)
+
+
+def _value(test: Test, row: Row) -> Finding:
+    figure = row.figures[test.quantity]
+    low, high = band(figure)
+    if test.spread:
+        return _decided(test, ((row, figure),), high / low, high / low, high / low, figure.grade)
+    scaled = (figure.value * test.times, low * test.times, high * test.times)
+    return _decided(test, ((row, figure),), *scaled, figure.grade)
+
+
+def _decided(
+    test: Test, sides: tuple[tuple[Row, Figure], ...], value: float, low: float, high: float, grade: str
+) -> Finding:
+    """Supported when the whole band is where the claim puts it, contradicted when none of it is."""
+    weakest = min((figure.weakest for _, figure in sides), key=list(Stage).index)
+    least, most = test.bounds
+    verdict, reason = Verdict.NO_EVIDENCE, "the band reaches across what is claimed"
+    if test.needs is not None and list(Stage).index(weakest) < list(Stage).index(test.needs):
+        verdict, reason = Verdict.NOT_COMPARABLE, test.why or f"it takes evidence that is {test.needs}"
+    elif low >= least and high <= most:
+        verdict, reason = Verdict.SUPPORTED, ""
+    elif high < least or low > most:
+        verdict, reason = Verdict.CONTRADICTED, ""
+    return Finding(test, verdict, sides, value, low, high, grade, reason)
+
+
+def _candidates(test: Test, selectors: Sequence[Selector], batch: int | None, rows: list[Row]) -> list[Row]:
+    """Return the rows of the first selector that has any with the figure at the batch, the best first."""
+    for selector in selectors:
+        chosen = [row for row in rows if _matches(row, selector) and (batch is None or row.batch in (batch, "any"))]
+        if batch is not None and test.quantity.startswith("latency"):
+            chosen = [at_batch(row, batch) for row in chosen]
+        if test.quantity in _TIMED:
+            chosen = [row for row in chosen if row.on_paper or row.boundary == test.boundary]
+        if found := [row for row in chosen if test.quantity in row.figures]:
+            return sorted(found, key=lambda r: r.figures[test.quantity].value, reverse=test.quantity == RATE)
+    return []
+
+
+def _matches(row: Row, selector: Selector) -> bool:
+    return all(fnmatchcase(str(getattr(row, name)), pattern) for name, pattern in selector.items())
+
+
+def _missing(test: Test, selectors: Sequence[Selector], batch: int | None) -> str:
+    side = " or ".join(
+        " on ".join(filter(None, (s.get("implementation", s.get("kind", "any row")), s.get("device"))))
+        for s in selectors
+    )
+    at = "" if batch is None else f" at batch {batch:,}"
+    return f"no record has {test.quantity.replace('_', ' ')} of {side}{at}"
+
+
+def _break_even(test: Test, rows: list[Row]) -> str:
+    """Say what power of the FPGA an energy claim would need, where only the GPU's energy was measured."""
+    if test.quantity != "energy" or test.at_least is None:
+        return ""
+    gpus = [row for row in _candidates(test, test.over, test.over_batch, rows) if not row.on_paper]
+    rates = [row for s in test.under for row in rows if _matches(row, s) and RATE in row.figures and not row.on_paper]
+    if not gpus or not rates:
+        return ""
+    fpga = max(rates, key=lambda row: row.figures[RATE].value)
+    watts = gpus[0].figures["energy"].value * fpga.figures[RATE].value / test.at_least
+    return f"it would hold if {fpga.label} drew at most {watts:.3g} W at its rate"
