@@ -122,7 +122,7 @@ class Network:
     def outputs(self, images: NDArray[np.int8]) -> Iterator[NDArray[np.uint8] | Integers]:
         """Output of each layer in turn: bits (n, rows, columns, channels), at last the sums (n, classes).
 
-        Errors: ValueError for images of another shape or beyond the input's range.
+        Errors: as of `check_images`.
         """
         self.check_images(images)
         values = images.astype(np.float32)
@@ -139,7 +139,9 @@ class Network:
             values = bits.astype(np.float32) * 2 - 1
 
     def check_images(self, images: NDArray[np.int8]) -> None:
-        """Errors: ValueError for images of another shape or beyond the input's range."""
+        """Errors: ValueError for images of another shape, not of integers, or beyond the input's range."""
+        if not np.issubdtype(images.dtype, np.integer):
+            raise ValueError(f"pixels are integers, not {images.dtype}")
         if images.shape[1:] != self.input_shape:
             raise ValueError(f"images of shape {images.shape[1:]}, but the network takes {self.input_shape}")
         high = 2 ** (self.layers[0].input_bits - 1)
@@ -202,11 +204,14 @@ def check_parameters(layer: Layer, weight: Bits, threshold: Integers | None) -> 
     """Errors: ValueError naming the layer, what is wrong with its parameters and what it needs."""
     if weight.shape != layer.weight_shape:
         raise ValueError(f"{layer.name}: weights of shape {weight.shape}, but the layer needs {layer.weight_shape}")
-    if weight.size and weight.max() > 1:
-        raise ValueError(f"{layer.name}: weights are bits, 0 for -1 and 1 for +1, but one is {weight.max()}")
+    strange = weight[(weight != 0) & (weight != 1)]
+    if strange.size:
+        raise ValueError(f"{layer.name}: weights are bits, 0 for -1 and 1 for +1, but one is {strange[0]}")
     if layer.last:
         if threshold is not None:
             raise ValueError(f"{layer.name}: the last layer returns sums and has no thresholds")
     elif threshold is None or threshold.shape != (layer.channels_out,):
         shape = None if threshold is None else threshold.shape
         raise ValueError(f"{layer.name}: thresholds of shape {shape}, but the layer needs {(layer.channels_out,)}")
+    elif threshold.dtype != np.int32:
+        raise ValueError(f"{layer.name}: thresholds of {threshold.dtype}, but the layer needs int32")

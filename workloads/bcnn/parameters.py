@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
 
 from workloads.api import UnknownNameError
 from workloads.bcnn.cases import LAYERS
@@ -50,7 +53,12 @@ def load(case: str) -> Parameters:
 
 
 def write(path: Path, network: Network, training: Mapping[str, Any]) -> None:
-    """Write parameters, all or nothing: the bits of each layer's weights packed, and thresholds as int32."""
+    """Write trained parameters, all or nothing: the bits of each layer's weights packed, and thresholds as int32.
+
+    Errors: ValueError without a record of the training, which is what tells trained parameters from others.
+    """
+    if not training:
+        raise ValueError(f"{path}: parameters without a record of their training")
     arrays: dict[str, Any] = {"training": np.array(json.dumps(dict(training), sort_keys=True))}
     for layer, weight, threshold in zip(network.layers, network.weights, network.thresholds, strict=True):
         arrays[f"{layer.name}.weights"] = np.packbits(weight.reshape(-1), bitorder="little")
@@ -58,41 +66,68 @@ def write(path: Path, network: Network, training: Mapping[str, Any]) -> None:
         if threshold is not None:
             arrays[f"{layer.name}.thresholds"] = threshold.astype(np.int32)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".part.npz")
-    np.savez_compressed(temporary, **arrays)
-    temporary.replace(path)
+    temporary = path.with_name(f"{path.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def read(path: Path, case: str) -> Parameters:
-    """Read what `write` wrote. Errors: ValueError naming the file, the layer and the shape that it needs."""
+    """Read what `write` wrote. Errors: ValueError naming the file, the layer and what it needs."""
     layers = LAYERS[case]
+    arrays = _arrays(path)
+    needed = {"training": ""} | {
+        f"{layer.name}.{part}": f"{layer.name}: "
+        for layer in layers
+        for part in ("weights", "shape", *(() if layer.last else ("thresholds",)))
+    }
+    for name, owner in needed.items():
+        if name not in arrays:
+            raise ValueError(f"{path}: {owner}no array {name!r}; there are {', '.join(sorted(arrays)) or 'none'}")
+    if strange := sorted(arrays.keys() - needed.keys()):
+        raise ValueError(f"{path}: arrays that {case!r} does not have: {', '.join(strange)}")
     try:
-        with np.load(path, allow_pickle=False) as data:
-            arrays = {name: data[name] for name in data.files}
-    except (OSError, ValueError, BadZipFile, EOFError) as error:
-        raise ValueError(f"{path}: not a parameter file ({error})") from None
-    weights: list[Bits] = []
-    thresholds: list[Integers | None] = []
-    for layer in layers:
-        needed = [f"{layer.name}.weights", f"{layer.name}.shape"]
-        needed += [] if layer.last else [f"{layer.name}.thresholds"]
-        for name in needed:
-            if name not in arrays:
-                raise ValueError(f"{path}: {layer.name}: no array {name!r}; there are {', '.join(sorted(arrays))}")
-        shape = tuple(int(n) for n in arrays[f"{layer.name}.shape"])
-        packed, count = arrays[f"{layer.name}.weights"], int(np.prod(layer.weight_shape))
-        if shape != layer.weight_shape or packed.dtype != np.uint8 or packed.size != -(-count // 8):
-            raise ValueError(
-                f"{path}: {layer.name}: weights of shape {shape} in {packed.size} bytes, but the layer needs "
-                f"{layer.weight_shape} in {-(-count // 8)} bytes"
-            )
-        weights.append(np.unpackbits(packed, count=count, bitorder="little").reshape(shape))
-        thresholds.append(None if layer.last else arrays[f"{layer.name}.thresholds"].astype(np.int32))
-    try:
-        network = Network(layers, tuple(weights), tuple(thresholds))
+        weights = tuple(_weights(layer, arrays) for layer in layers)
+        thresholds = tuple(None if layer.last else arrays[f"{layer.name}.thresholds"] for layer in layers)
+        network = Network(layers, weights, thresholds)
+        return Parameters(case, network, _training(str(arrays["training"])))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return Parameters(case, network, json.loads(str(arrays.get("training", "{}"))))
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        data = np.load(path, allow_pickle=False)
+        if not isinstance(data, NpzFile):
+            raise ValueError("a single array, not an NPZ")
+        with data:
+            return {name: data[name] for name in data.files}
+    except (OSError, ValueError, BadZipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: not a parameter file ({error})") from None
+
+
+def _weights(layer: Layer, arrays: Mapping[str, NDArray[Any]]) -> Bits:
+    packed, count = arrays[f"{layer.name}.weights"], int(np.prod(layer.weight_shape))
+    shape = tuple(arrays[f"{layer.name}.shape"].reshape(-1).tolist())
+    if shape != layer.weight_shape or packed.dtype != np.uint8 or packed.shape != (-(-count // 8),):
+        raise ValueError(
+            f"{layer.name}: weights of shape {shape} in {packed.dtype} {packed.shape}, but the layer needs "
+            f"{layer.weight_shape} in uint8 {(-(-count // 8),)}"
+        )
+    return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)
+
+
+def _training(text: str) -> Mapping[str, Any]:
+    try:
+        training = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"training: not JSON ({error})") from None
+    if not isinstance(training, dict) or not training:
+        raise ValueError(f"training: {text[:60]} is no record of a training")
+    return training
 
 
 def seeded(layers: Sequence[Layer], seed: int = SEED) -> Network:

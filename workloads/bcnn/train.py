@@ -69,7 +69,7 @@ CIFAR = Recipe(500, 50, 1e-3, 3e-7, "squared hinge", 4, True, 1.0, 0.1, 1)
 RECIPES: Mapping[str, Recipe] = {
     "binarynet": CIFAR,
     "cnv": CIFAR,
-    "digits": Recipe(300, 64, 1e-2, 1e-4, "cross-entropy", 1, False, 1.0, 0.1, 1),
+    "digits": Recipe(250, 64, 1e-2, 1e-4, "cross-entropy", 1, False, 1.0, 0.1, 1),
     "digits_small": Recipe(600, 64, 1e-2, 1e-4, "cross-entropy", 1, False, 1.0, 0.1, 1),
 }
 
