@@ -13,8 +13,9 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "adder_tree": ("delay",),
     "credit_stream": ("stream_fifo",),
     "dot_product": ("adder_tree", "delay", "popcount"),
-    "mvtu": ("adder_tree", "dot_product", "replay_buffer", "rom", "stream_fifo"),
+    "mvtu": ("adder_tree", "delay", "dot_product", "replay_buffer", "rom", "stream_fifo"),
     "popcount": ("adder_tree", "delay"),
+    "rom": ("delay",),
     "requantise": ("rom",),
     "sliding_window": ("stream_width",),
 }

@@ -43,7 +43,9 @@ module mvtu #(
     // File of the weights.
     parameter WEIGHTS = "",
     // File of the thresholds.
-    parameter THRESHOLDS = ""
+    parameter THRESHOLDS = "",
+    // Words above which a memory has a second register for its read, since it is made of block RAM then.
+    parameter int SLOW_ABOVE = 32
 ) (
     input wire clk,
     input wire rst,
@@ -95,8 +97,10 @@ module mvtu #(
   localparam int FIRST = A_BITS > 1 ? (W_BITS > 1 ? 2 : 1) : COUNTED < 4 ? 1 : ($clog2(COUNTED) + 1) / 2;
   localparam int SECOND = ADDED > 1 ? ($clog2(ADDED) + 1) / 2 : MASK_GROUP > 0 ? 1 : 0;
   localparam int DOT = FIRST + SECOND;
+  localparam int READ = WORDS > SLOW_ABOVE ? 2 : 1;  // cycles in which weights are read
+  localparam int STAGE = READ + DOT - 1;  // of `valid`, at the accumulators
   // From the step that reads the last beat of a pass to its result in the FIFO: read, dot product, sum, comparison.
-  localparam int LATENCY = 1 + DOT + 1 + (THRESHOLD ? 1 : 0);
+  localparam int LATENCY = READ + DOT + 1 + (THRESHOLD ? 1 : 0);
   // Results that may be on their way or wait; a place is taken by the first beat of a pass.
   localparam int PLACES = (LATENCY + 3) / SYNAPSE_FOLDS + 2;
   localparam int DEPTH = 1 << $clog2(PLACES);
@@ -116,7 +120,7 @@ module mvtu #(
   end
 
   localparam int WORD = SIMD * A_BITS + (MASK_GROUP > 0 ? GROUPS : 0);
-  wire [WORD-1:0] word;
+  wire [WORD-1:0] read, word;
 
   replay_buffer #(
       .WIDTH(WORD),
@@ -132,7 +136,16 @@ module mvtu #(
       .step(step),
       .first(first),
       .last(last),
-      .data(word)
+      .data(read)
+  );
+
+  delay #(
+      .WIDTH (WORD),
+      .STAGES(READ - 1)
+  ) u_word (
+      .clk(clk),
+      .in (read),
+      .out(word)
   );
 
   wire [SIMD*A_BITS-1:0] activations;
@@ -159,7 +172,8 @@ module mvtu #(
   rom #(
       .WIDTH(PE * SIMD * W_BITS),
       .DEPTH(WORDS),
-      .FILE (WEIGHTS)
+      .FILE(WEIGHTS),
+      .REGISTERS(READ)
   ) u_weights (
       .clk(clk),
       .address(address),
@@ -167,11 +181,11 @@ module mvtu #(
   );
 
   // Beside the pipeline: a beat is at the accumulator, and it is the last of its pass.
-  logic [DOT:0] valid, final_beat;
+  logic [STAGE:0] valid, final_beat;
 
   always_ff @(posedge clk) begin
-    valid <= rst ? '0 : (DOT + 1)'({valid, step});
-    final_beat <= (DOT + 1)'({final_beat, step && last});
+    valid <= rst ? '0 : (STAGE + 1)'({valid, step});
+    final_beat <= (STAGE + 1)'({final_beat, step && last});
   end
 
   wire [ACC_BITS-1:0] activation_sum;
@@ -198,7 +212,7 @@ module mvtu #(
   logic [PE-1:0][ACC_BITS-1:0] sums;
   logic sums_valid;
 
-  always_ff @(posedge clk) sums_valid <= valid[DOT] && final_beat[DOT] && !rst;
+  always_ff @(posedge clk) sums_valid <= valid[STAGE] && final_beat[STAGE] && !rst;
 
   for (genvar p = 0; p < PE; p++) begin : g_pe
     wire [ACC_BITS-1:0] part, total;
@@ -227,8 +241,8 @@ module mvtu #(
 
       assign total = accumulator + part;
       always_ff @(posedge clk) begin
-        if (valid[DOT]) accumulator <= total;
-        if (rst || (valid[DOT] && final_beat[DOT])) accumulator <= START;
+        if (valid[STAGE]) accumulator <= total;
+        if (rst || (valid[STAGE] && final_beat[STAGE])) accumulator <= START;
       end
     end
 
@@ -239,6 +253,8 @@ module mvtu #(
   wire results_valid;
 
   if (THRESHOLD) begin : g_threshold
+    localparam int THRESHOLD_READ = NEURON_FOLDS > SLOW_ABOVE ? 2 : 1;
+    localparam int EARLY = STAGE + 1 - THRESHOLD_READ;
     logic [FOLD-1:0] fold;
     wire [PE*ACC_BITS-1:0] thresholds;
     logic [PE-1:0] bits;
@@ -247,14 +263,15 @@ module mvtu #(
     // The sums and their thresholds are there in the same cycle.
     always_ff @(posedge clk) begin
       bits_valid <= sums_valid && !rst;
-      if (valid[DOT] && final_beat[DOT]) fold <= fold == FOLD'(NEURON_FOLDS - 1) ? '0 : fold + 1'b1;
+      if (valid[EARLY] && final_beat[EARLY]) fold <= fold == FOLD'(NEURON_FOLDS - 1) ? '0 : fold + 1'b1;
       if (rst) fold <= '0;
     end
 
     rom #(
         .WIDTH(PE * ACC_BITS),
         .DEPTH(NEURON_FOLDS),
-        .FILE (THRESHOLDS)
+        .FILE(THRESHOLDS),
+        .REGISTERS(THRESHOLD_READ)
     ) u_thresholds (
         .clk(clk),
         .address(fold),

@@ -1,5 +1,5 @@
 // Memory that is loaded at build and only read: DEPTH words of the hexadecimal file FILE ($readmemh, a word a line).
-// `data` is a register: the word at `address` of the cycle before. Tools infer block RAM for large ones, logic for small.
+// `data` is the word at `address` of REGISTERS cycles before. Tools infer block RAM for large ones and logic for small.
 //
 //   rom #(.WIDTH(256), .DEPTH(512), .FILE("layer1.hex")) u_weights (.clk, .address, .data);
 `default_nettype none
@@ -11,15 +11,20 @@ module rom #(
     parameter int DEPTH = 16,
     // Path of the file, absolute or from where the tool runs.
     parameter FILE = "",
+    // Cycles of a read, at least 1; block RAM needs 2 to be quick.
+    parameter int REGISTERS = 1,
     // Bits of the address; derived.
     parameter int ADDRESS = DEPTH > 1 ? $clog2(DEPTH) : 1
 ) (
     input wire clk,
     input wire [ADDRESS-1:0] address,
-    output logic [WIDTH-1:0] data
+    output wire [WIDTH-1:0] data
 );
   if (WIDTH < 1 || DEPTH < 1) begin : g_size
     $error("rom: WIDTH and DEPTH must be at least 1");
+  end
+  if (REGISTERS < 1) begin : g_registers
+    $error("rom: REGISTERS must be at least 1");
   end
   if (FILE == "") begin : g_file
     $error("rom: FILE must name a file of DEPTH words");
@@ -28,7 +33,18 @@ module rom #(
   logic [WIDTH-1:0] memory[DEPTH];
   initial $readmemh(FILE, memory);
 
-  always_ff @(posedge clk) data <= memory[address];
+  logic [WIDTH-1:0] read;
+
+  always_ff @(posedge clk) read <= memory[address];
+
+  delay #(
+      .WIDTH (WIDTH),
+      .STAGES(REGISTERS - 1)
+  ) u_delay (
+      .clk(clk),
+      .in (read),
+      .out(data)
+  );
 endmodule
 
 `default_nettype wire

@@ -50,6 +50,8 @@ BITS = (
     Shape(127, 1, 127, 2, threshold=0),
     Shape(64, 2, 256, 4),
     Shape(4, 6, 12, 12),
+    Shape(2, 1, 2, 40),  # memories of more than 32 words are read in two cycles
+    Shape(2, 1, 6, 36),
 )
 MASKED = (
     Shape(8, 4, 24, 8, group=8),
