@@ -32,6 +32,9 @@ module activation_table #(
   if (IN < 1 || IN > 16) begin : g_address
     $error("activation_table: IN must be 1 to 16");
   end
+  if (TABLE == "") begin : g_table
+    $error("activation_table: TABLE must name a file of 2^IN words");
+  end
 
   assign s_axis_tready = !m_axis_tvalid || m_axis_tready;
 
@@ -42,7 +45,7 @@ module activation_table #(
 
   for (genvar i = 0; i < LANES; i += 2) begin : g_pair
     logic [OUT-1:0] entries[1 << IN];
-    initial if (TABLE != "") $readmemh(TABLE, entries);
+    initial $readmemh(TABLE, entries);
 
     for (genvar j = i; j < LANES && j < i + 2; j++) begin : g_port
       logic [OUT-1:0] entry;

@@ -86,6 +86,14 @@ module requantise #(
     if (s_axis_tready) format_of_y <= format;
   end
 
+  localparam int FORMAT_ADDRESS = FORMAT_WORDS > 1 ? ADDRESS : 1;
+  wire [FORMAT_ADDRESS-1:0] format_address;
+  if (FORMAT_WORDS > 1) begin : g_format_address
+    assign format_address = next;
+  end else begin : g_one_format
+    assign format_address = '0;
+  end
+
   rom #(
       .WIDTH(LANES * SUM),
       .DEPTH(FOLDS),
@@ -102,7 +110,7 @@ module requantise #(
       .FILE (FORMATS)
   ) u_formats (
       .clk(clk),
-      .address(FORMAT_WORDS == 1 ? 1'b0 : next),
+      .address(format_address),
       .data(format)
   );
 
