@@ -54,7 +54,8 @@ __device__ __forceinline__ void copy16(void *to, const void *from, bool valid) {
 
 __device__ __forceinline__ void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// The launch before this one is complete, and its writes are visible.
+// The launch before this one is complete, and its writes are visible. What they are read through must not be __restrict__:
+// the compiler may read constant memory of that kind before this.
 __device__ __forceinline__ void wait_for_inputs() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // The launch after this one may start its own preparation.

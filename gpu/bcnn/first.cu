@@ -46,7 +46,7 @@ __device__ __forceinline__ void spread(uint *stage, const uint (&raw)[TURNS][CHA
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    layer(const uint *__restrict__ in, uint *__restrict__ out, const uint2 *__restrict__ weights,
+    layer(const uint *in, uint *out, const uint2 *__restrict__ weights,
           const int2 *__restrict__ starts, int n) {
     __shared__ uint stages[2][ROWS_IN * WIDTH];
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;

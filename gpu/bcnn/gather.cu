@@ -18,7 +18,7 @@ constexpr int PARTS = POOL ? 4 : 1;
 constexpr int BORDERS = (PAD + 1) * (PAD + 1);
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-    layer(const uint4 *__restrict__ in, uint *__restrict__ out, const uint4 *__restrict__ weights,
+    layer(const uint4 *in, uint *out, const uint4 *__restrict__ weights,
           const uint *__restrict__ table, int n) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
     const int block_n = blockIdx.x % BLOCKS_N;

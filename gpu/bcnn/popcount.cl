@@ -28,14 +28,14 @@
 #if WIDE && VECTOR == 4
 #define LOAD(to, from, space)                                                                                          \
     {                                                                                                                  \
-        const uint4 v = *(space const uint4 *)(from);                                                                  \
-        to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;                                                            \
+        const uint4 v_ = *(space const uint4 *)(from);                                                                  \
+        to[0] = v_.x, to[1] = v_.y, to[2] = v_.z, to[3] = v_.w;                                                            \
     }
 #elif WIDE && VECTOR == 2
 #define LOAD(to, from, space)                                                                                          \
     {                                                                                                                  \
-        const uint2 v = *(space const uint2 *)(from);                                                                  \
-        to[0] = v.x, to[1] = v.y;                                                                                      \
+        const uint2 v_ = *(space const uint2 *)(from);                                                                  \
+        to[0] = v_.x, to[1] = v_.y;                                                                                      \
     }
 #else
 #define LOAD(to, from, space) UNROLLED for (int i_ = 0; i_ < VECTOR; ++i_) to[i_] = (from)[i_];

@@ -92,16 +92,20 @@ def _conv_choices(shape: Shape, pixels: int) -> Iterator[Choice]:
     layer = shape.layer
     if shape.words_in != 4 and shape.words_in % 8:
         return
-    wn = 2 if layer.channels_out > 64 else 1
-    wm = 4 // wn
-    area, tile = layer.side_sums**2, 64 * wm
-    even = 2 if layer.pool else 1
+    area, even = layer.side_sums**2, 2 if layer.pool else 1
     strips = [r for r in range(even, layer.side_sums, even) if layer.side_sums % r == 0]
-    fit = [r for r in strips if r * layer.side_sums % tile == 0 and r * layer.side_sums <= 4 * tile]
-    for r in fit:
-        yield Choice("conv", images=1, rows=r, wm=wm, wn=wn, groups=2)
-    for images in sorted({1, max(1, tile // area), max(1, 2 * tile // area)}):
-        yield Choice("conv", images=images, rows=layer.side_sums, wm=wm, wn=wn, groups=2)
+    for mt, nt, wm, wn, groups in (
+        ((4, 8, 2, 2, 2), (4, 4, 2, 4, 2), (4, 4, 1, 4, 4), (2, 8, 2, 2, 4), (2, 8, 4, 2, 2))
+        if layer.channels_out > 64
+        else ((4, 8, 4, 1, 2), (4, 4, 2, 2, 4), (4, 4, 4, 2, 2))
+    ):
+        warps = {"mt": mt, "nt": nt, "wm": wm, "wn": wn, "groups": groups}
+        tile = 16 * mt * wm
+        for r in strips:
+            if r * layer.side_sums % tile == 0 and r * layer.side_sums <= 4 * tile:
+                yield Choice("conv", images=1, rows=r, **warps)
+        for images in sorted({1, max(1, tile // area), max(1, 2 * tile // area)}):
+            yield Choice("conv", images=images, rows=layer.side_sums, **warps)
 
 
 def step(network: Network, index: int, choice: Choice) -> Step:
@@ -197,11 +201,11 @@ def conv_size(shape: Shape, c: Choice) -> dict[str, int]:
     pixels = c["images"] * rows_in * width
     plane = -(-pixels // 8) * 8 + max(1, 8 // planes)
     units = c["images"] * c["rows"] * layer.side_sums // shape.parts
-    tile = 64 * c["wm"] // shape.parts
-    slots = -(-units // tile) * 64 * c["wm"]
+    tile = 16 * c["mt"] * c["wm"] // shape.parts
+    slots = -(-units // tile) * 16 * c["mt"] * c["wm"]
     chunk_steps, half = chunk_pairs(shape)
-    weights = (len(chunk_steps) * 4 + (2 if half is not None else 0)) * 32 * c["wn"]
-    table = len(layout.borders(shape)) * c["wn"] * 8
+    weights = (2 * len(chunk_steps) + (half is not None)) * c["nt"] // 4 * 32 * c["wn"]
+    table = len(layout.borders(shape)) * c["wn"] * c["nt"]
     group = 2 * planes * plane + (pixels + 2 * slots + 3) // 4
     return {"width": width, "plane": plane, "shared": 16 * (weights + table + c["groups"] * group)}
 
@@ -213,30 +217,32 @@ def conv_shared(shape: Shape, c: Choice) -> int:
 
 def conv_step(shape: Shape, weight: NDArray[np.uint8], threshold: NDArray[np.int32] | None, c: Choice) -> Step:
     """A convolution for many pixels."""
-    layer, wn, planes = shape.layer, c["wn"], shape.words_in // 4
+    layer, wn, nt, planes = shape.layer, c["wn"], c["nt"], shape.words_in // 4
     size = conv_size(shape, c)
-    blocks = -(-layer.channels_out // (64 * wn))
-    outputs = blocks * 64 * wn
-    order = (np.arange(blocks * wn)[:, None, None] * 64 + column_order(8)).reshape(blocks, wn, 8, 8)
-    # (blocks, wn, 8 tiles, 8 columns, chunks, words)
+    blocks = -(-layer.channels_out // (8 * nt * wn))
+    outputs = blocks * 8 * nt * wn
+    order = (np.arange(blocks * wn)[:, None, None] * 8 * nt + column_order(nt)).reshape(blocks, wn, nt, 8)
+    # (blocks, wn, tiles, 8 columns, chunks, words)
     chunks = layout.packed_weights(shape, weight, outputs).reshape(outputs, shape.taps * planes, 4)[order]
     steps, half = chunk_pairs(shape)
     first = np.array([s[0] for s in steps])
     second = np.array([s[1] for s in steps])
-    at = chunks[:, :, :, _G, :, _T]  # (32 lanes, blocks, wn, 8 tiles, chunks)
-    both = np.stack([at[..., first], at[..., second]], axis=-1)  # (32, blocks, wn, 8, steps, 2)
-    both = both.reshape(32, blocks, wn, 4, 2, len(steps), 2).transpose(1, 5, 2, 3, 0, 4, 6)
+    at = chunks[:, :, :, _G, :, _T]  # (32 lanes, blocks, wn, tiles, chunks)
+    both = np.stack([at[..., first], at[..., second]], axis=-1)  # (32, blocks, wn, tiles, steps, 2)
+    both = both.reshape(32, blocks, wn, nt // 2, 2, len(steps), 2).transpose(1, 5, 2, 3, 0, 4, 6)
     parts = [both.reshape(blocks, -1)]
     if half is not None:
-        parts.append(at[..., half].reshape(32, blocks, wn, 2, 4).transpose(1, 2, 3, 0, 4).reshape(blocks, -1))
+        parts.append(at[..., half].reshape(32, blocks, wn, nt // 4, 4).transpose(1, 2, 3, 0, 4).reshape(blocks, -1))
     bound = layout.limits(shape, weight, threshold, outputs)
-    table = pairs(bound, order.reshape(blocks, wn, 8, 4, 2))  # (classes, blocks, wn, 8, 4)
+    table = pairs(bound, order.reshape(blocks, wn, nt, 4, 2))  # (classes, blocks, wn, tiles, 4)
     macros = shape.defines() | {
         "PLANES": planes,
         "IMAGES": c["images"],
         "ROWS": c["rows"],
         "WIDTH": size["width"],
         "PLANE": size["plane"],
+        "MT": c["mt"],
+        "NT": nt,
         "WARPS_M": c["wm"],
         "WARPS_N": wn,
         "GROUPS": c["groups"],
