@@ -1,6 +1,7 @@
 """FPGA designs in SystemVerilog, and the flow that simulates, synthesises and routes them."""
 
-#: Public name -> module; see docs/architecture.md for what a module offers.
+#: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`, and `build` where it goes on a board.
 IMPLEMENTATIONS = {
     "designs/bcnn/stream": "designs.bcnn.stream",
+    "designs/track/folded": "designs.track.folded",
 }
