@@ -15,7 +15,10 @@ from designs.bcnn import bench
 from designs.bcnn.core import SUM_BITS
 from designs.bcnn.generate import Design
 from designs.flow.folding import bits_of, hexadecimal
-from designs.flow.verilator import simulate
+from designs.flow.verilator import BuildOptions, simulate
+
+#: Compiling takes longer than simulating here, also for the large networks.
+OPTIONS = BuildOptions(optimise="-O1")
 
 #: Sums (n, classes) and cycles (n,).
 Integers = NDArray[np.int64]
@@ -91,6 +94,7 @@ def run(design: Design, images: NDArray[np.int8], runs: Sequence[Run], seed: int
             vectors={"runs": np.array([astuple(each) for each in runs], np.int64)},
             data=[*design.memories, folder / "images.hex"],
             seed=seed,
+            options=OPTIONS,
         )
     if not outcome.passed:
         raise SimulationFailed(f"{design.case} ({design.folding}): {outcome.message}")
