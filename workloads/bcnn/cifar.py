@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.bcnn.images import Images, Parts
+from workloads.bcnn.images import Images, ImagesError, Parts
 
 #: Images of the test set, and of the validation set out of the others.
 TEST, VALIDATION = 10_000, 5_000
@@ -21,21 +21,18 @@ TEST, VALIDATION = 10_000, 5_000
 def load(bits: int) -> Parts:
     """Load CIFAR-10 with the upper `bits` of each pixel, less the middle: -2^(bits-1) to 2^(bits-1) - 1.
 
-    Errors: ModuleNotFoundError naming the pip command; ConnectionError on a machine that cannot download it.
+    Errors: ImagesError naming the pip command, or on a machine that cannot download it.
     """
     try:
         from keras import datasets
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"CIFAR-10 comes through Keras ({error}): pip install 'gatewarp[hls]'", name=error.name
-        ) from None
+        raise ImagesError(f"CIFAR-10 comes through Keras ({error}): pip install 'gatewarp[hls]'") from None
     try:
         (x, y), (x_test, y_test) = datasets.cifar10.load_data()
     except Exception as error:  # Keras raises a plain Exception where the download fails.
-        raise ConnectionError(
-            f"CIFAR-10 is not in Keras's cache and could not be downloaded ({error}); "
-            "train and evaluate this case on a machine with a network"
-        ) from error
+        raise ImagesError(
+            f"CIFAR-10 is not on this machine and could not be downloaded ({error}); it needs a network once"
+        ) from None
     train, test = Images(_signed(x, bits), _flat(y)), Images(_signed(x_test, bits), _flat(y_test))
     cut = len(train) - VALIDATION
     return Parts(Images(train.pixels[:cut], train.labels[:cut]), Images(train.pixels[cut:], train.labels[cut:]), test)

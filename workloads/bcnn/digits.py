@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from workloads.bcnn.images import Images, Parts
+from workloads.bcnn.images import Images, ImagesError, Parts
 
 #: Seed of the split. With another one every trained file and every accuracy would be void.
 SPLIT_SEED = 1797
@@ -23,14 +23,12 @@ MIDDLE = 8
 
 @cache
 def load() -> Parts:
-    """Load the digits and split them by class. Errors: ModuleNotFoundError naming the pip command."""
+    """Load the digits and split them by class. Errors: ImagesError naming the pip command."""
     try:
         from sklearn.datasets import load_digits
         from sklearn.model_selection import train_test_split
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"the handwritten digits come with scikit-learn ({error}): pip install 'gatewarp[data]'", name=error.name
-        ) from None
+        raise ImagesError(f"the digits come with scikit-learn ({error}): pip install 'gatewarp[data]'") from None
     data = load_digits()
     pixels = (data.images - MIDDLE).astype(np.int8)[..., np.newaxis]
     labels = data.target.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Labelled images, and their parts."""
+"""Labelled images, their parts, and what is said where they cannot be had."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class ImagesError(RuntimeError):
+    """Images that this machine cannot get: no package, or no network. The message says what mends it."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
             raise ValueError("a single array, not an NPZ")
         with data:
             return {name: data[name] for name in data.files}
-    except (OSError, ValueError, BadZipFile, EOFError, zlib.error) as error:
+    except (OSError, ValueError, RuntimeError, BadZipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: not a parameter file ({error})") from None
 
 

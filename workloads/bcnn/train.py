@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -34,7 +35,7 @@ from compare.provenance import host
 from workloads.bcnn import parameters, parts_of
 from workloads.bcnn.cases import LAYERS
 from workloads.bcnn.export import Normalise, fold
-from workloads.bcnn.images import Images
+from workloads.bcnn.images import Images, ImagesError
 from workloads.bcnn.network import Layer, Network, layer_sums
 
 #: A moving average of batch statistics that follows within tens of steps: weights flip their signs until the end.
@@ -275,7 +276,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=tuple(RECIPES))
     case = parser.parse_args().case
-    console.print_json(data=train(case, RECIPES[case], parameters.path_of(case)))
+    try:
+        console.print_json(data=train(case, RECIPES[case], parameters.path_of(case)))
+    except ImagesError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

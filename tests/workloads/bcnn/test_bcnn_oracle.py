@@ -95,7 +95,7 @@ def one_layer(weight: int, threshold: int | None, *, pool: bool = False, bits: i
 
 
 def test_padding_contributes_zero() -> None:
-    """A corner of an image of ones sees four taps, an edge six, the middle nine: no tap of the padding adds or takes."""
+    """A corner of an image of ones sees four taps, an edge six, the middle nine: a tap on the padding adds nothing."""
     expected = [[4, 6, 6, 4], [6, 9, 9, 6], [6, 9, 9, 6], [4, 6, 6, 4]]
     image = np.ones((1, 4, 4, 1), np.float32)
     for weight, sign in ((1, 1), (0, -1)):
