@@ -223,6 +223,9 @@ def build(
     made: list[Any] = []
     for name, module in builders.items():
         for each in registry.cases_of(module, case):
+            if case is None and not getattr(module, "fits", lambda *_: True)(each, board):
+                err.print(f"{name} {each}: too large for {board}", highlight=False)
+                continue
             if kept := fresh.get((name, each)):
                 err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
                 continue

@@ -187,6 +187,11 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
     )
 
 
+def fits(case: str, board: str) -> bool:
+    """Whether the weights of a case fit the memory of a board's part."""
+    return case in BUILDABLE
+
+
 def build(
     case: str, *, board: str, seeds: int = 10, out: Path | None = None, progress: Progress | None = None
 ) -> Iterator[Record]:
