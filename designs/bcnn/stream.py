@@ -28,8 +28,8 @@ CASES = tuple(LAYERS)
 TIER = "product"
 ARITHMETICS = ("binary",)
 
-#: Images of a check at most: the whole test set of the digits, and what takes a minute of the large networks.
-LARGEST: Mapping[str, int] = {"binarynet": 12, "cnv": 16, "digits": 450, "digits_small": 450}
+#: Images of a check at most, 8 extremes among them: the test set of the digits; of the others what takes a minute.
+LARGEST: Mapping[str, int] = {"binarynet": 16, "cnv": 32, "digits": 458, "digits_small": 458}
 
 #: Fewest images that give an interval.
 ITEMS = 8
@@ -75,13 +75,10 @@ def paces(design: Design, images: int, seed: int) -> tuple[Pace, ...]:
 
 
 def inputs(case: str, samples: int, seed: int) -> NDArray[np.int8]:
-    """Images of a check: the test set of the digits for a trained case, seeded ones otherwise; at most LARGEST."""
-    count = min(max(samples, ITEMS), LARGEST[case])
-    if case.startswith("digits") and parameters.load(case).trained:
-        from workloads.bcnn import digits
-
-        return digits.load().test.pixels[:count]
-    return WORKLOAD.inputs(case, count, seed)
+    """Images of a check, the extremes first; at least as many as give an interval and at most LARGEST[case]."""
+    extremes = WORKLOAD.extremes(case)
+    count = min(max(samples, len(extremes) + ITEMS), LARGEST[case])
+    return np.concatenate([extremes, WORKLOAD.inputs(case, count - len(extremes), seed)])
 
 
 def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progress | None = None) -> Iterator[Check]:
@@ -152,10 +149,7 @@ def sources_of(design: Design) -> list[str]:
     root = repo_root()
     own = [*GENERATORS, *(Path(__file__).parent / f"{name}.py" for name in ("presets", "stream"))]
     own += [path for path in design.sources if path.is_relative_to(lib.FOLDER)]
-    trained = parameters.path_of(design.case)
-    own += [trained] if trained.is_file() else []
-    oracle = [f"workloads/bcnn/{name}.py" for name in ("__init__", "cases", "network", "parameters")]
-    return [*oracle, *(path.relative_to(root).as_posix() for path in own)]
+    return [*WORKLOAD.sources(design.case), *(path.relative_to(root).as_posix() for path in own)]
 
 
 def core_of(design: Design) -> Core:
