@@ -34,7 +34,7 @@ class ClaimError(ValueError):
 
 
 @dataclass(frozen=True)
-class Test:
+class Trial:
     """One question that decides a claim, or a part of it.
 
     `quantity` is a figure of a row. With `under` the ratio `over` / `under` is asked for; with `spread` the upper end
@@ -89,7 +89,7 @@ class Claim:
     figure: str
     paper: str
     trust: str
-    tests: tuple[Test, ...]
+    tests: tuple[Trial, ...]
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -122,8 +122,8 @@ def load_claims(workload: str, folder: Path = FOLDER) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-def _test(entry: dict[str, Any], sides: Mapping[str, Sequence[Selector]]) -> Test:
-    if other := set(entry) - {f.name for f in fields(Test)} - {"batch"}:
+def _test(entry: dict[str, Any], sides: Mapping[str, Sequence[Selector]]) -> Trial:
+    if other := set(entry) - {f.name for f in fields(Trial)} - {"batch"}:
         raise ClaimError(f"unknown field {', '.join(sorted(other))} of a test")
     if "batch" in entry:
         batch = entry.pop("batch")
@@ -136,4 +136,4 @@ def _test(entry: dict[str, Any], sides: Mapping[str, Sequence[Selector]]) -> Tes
             if other := {key for selector in entry[side] for key in selector} - set(_SELECTED_BY):
                 raise ClaimError(f"side {name!r}: rows are selected by {', '.join(_SELECTED_BY)}, not by {other.pop()}")
     entry |= {"boundary": Boundary(entry.get("boundary", Boundary.KERNEL))}
-    return Test(**entry | ({"needs": Stage(entry["needs"])} if "needs" in entry else {}))
+    return Trial(**entry | ({"needs": Stage(entry["needs"])} if "needs" in entry else {}))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compare import text
-from compare.claim import TRUST, Test
+from compare.claim import TRUST, Trial
 from compare.grid import Table, table, without_empty
 from compare.judge import Finding, Judged
 from compare.rows import Figure, Row
@@ -58,7 +58,7 @@ def found(f: Finding) -> str:
     return _scaled(f.test, f.sides[0][1], f.value, f.low, f.high)
 
 
-def wanted(test: Test) -> str:
+def wanted(test: Trial) -> str:
     """Return what the claim wants of a test: `at least 8.30`."""
     least, most = test.bounds
     if test.under or test.spread:
@@ -70,11 +70,11 @@ def wanted(test: Test) -> str:
     return f"at least {_bound(test, least)}" if test.at_most is None else f"at most {_bound(test, most)}"
 
 
-def _bound(test: Test, value: float) -> str:
+def _bound(test: Trial, value: float) -> str:
     return text.si(value, test.unit, figures=4) if test.unit else text.of_quantity(test.quantity, value, figures=4)
 
 
-def _scaled(test: Test, figure: Figure, value: float, low: float, high: float) -> str:
+def _scaled(test: Trial, figure: Figure, value: float, low: float, high: float) -> str:
     bounds = (None, None) if figure.low is None else (low, high)
     return text.si(value, test.unit, *bounds) if test.unit else text.of_quantity(test.quantity, value, *bounds)
 

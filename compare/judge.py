@@ -11,7 +11,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from compare.batches import RATE, at_batch
-from compare.claim import Claim, Selector, Test
+from compare.claim import Claim, Selector, Trial
 from compare.derive import band
 from compare.record import Stage
 from compare.referee import Ratio, ratio
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 class Finding:
     """What one test found: `value` with its band, from the figures of `sides`; else `reason` says what is missing."""
 
-    test: Test
+    test: Trial
     verdict: Verdict
     sides: tuple[tuple[Row, Figure], ...] = ()
     value: float | None = None
@@ -64,7 +64,7 @@ def judge(claims: Iterable[Claim], rows: Iterable[Row]) -> Iterator[Judged]:
         yield Judged(claim, tuple(_find(test, ours) for test in claim.tests))
 
 
-def _find(test: Test, rows: list[Row]) -> Finding:
+def _find(test: Trial, rows: list[Row]) -> Finding:
     overs = _candidates(test, test.over, test.over_batch, rows)
     unders = _candidates(test, test.under, test.under_batch, rows) if test.under else []
     for side, selectors, batch, needed in (
@@ -77,7 +77,7 @@ def _find(test: Test, rows: list[Row]) -> Finding:
     return _ratio(test, overs, unders, rows) if test.under else _value(test, overs[0])
 
 
-def _ratio(test: Test, overs: list[Row], unders: list[Row], rows: list[Row]) -> Finding:
+def _ratio(test: Trial, overs: list[Row], unders: list[Row], rows: list[Row]) -> Finding:
     """Take the best pair that the referee lets divide; where it refuses all, say why it refuses the best."""
     verdicts = [ratio(over, under, test.quantity) for over in overs for under in unders]
     found = next((v for v in verdicts if isinstance(v, Ratio)), verdicts[0])
@@ -88,7 +88,7 @@ def _ratio(test: Test, overs: list[Row], unders: list[Row], rows: list[Row]) -> 
     return _decided(test, sides, found.value, found.low, found.high, found.grade)
 
 
-def _value(test: Test, row: Row) -> Finding:
+def _value(test: Trial, row: Row) -> Finding:
     figure = row.figures[test.quantity]
     low, high = band(figure)
     if test.spread:
@@ -98,7 +98,7 @@ def _value(test: Test, row: Row) -> Finding:
 
 
 def _decided(
-    test: Test, sides: tuple[tuple[Row, Figure], ...], value: float, low: float, high: float, grade: str
+    test: Trial, sides: tuple[tuple[Row, Figure], ...], value: float, low: float, high: float, grade: str
 ) -> Finding:
     """Supported when the whole band is where the claim puts it, contradicted when none of it is."""
     weakest = min((figure.weakest for _, figure in sides), key=list(Stage).index)
@@ -113,7 +113,7 @@ def _decided(
     return Finding(test, verdict, sides, value, low, high, grade, reason)
 
 
-def _candidates(test: Test, selectors: Sequence[Selector], batch: int | None, rows: list[Row]) -> list[Row]:
+def _candidates(test: Trial, selectors: Sequence[Selector], batch: int | None, rows: list[Row]) -> list[Row]:
     """Return the rows of the first selector that has any with the figure at the batch, the best first."""
     for selector in selectors:
         chosen = [row for row in rows if _matches(row, selector) and (batch is None or row.batch in (batch, "any"))]
@@ -130,7 +130,7 @@ def _matches(row: Row, selector: Selector) -> bool:
     return all(fnmatchcase(str(getattr(row, name)), pattern) for name, pattern in selector.items())
 
 
-def _missing(test: Test, selectors: Sequence[Selector], batch: int | None) -> str:
+def _missing(test: Trial, selectors: Sequence[Selector], batch: int | None) -> str:
     side = " or ".join(
         " on ".join(filter(None, (s.get("implementation", s.get("kind", "any row")), s.get("device"))))
         for s in selectors
@@ -139,7 +139,7 @@ def _missing(test: Test, selectors: Sequence[Selector], batch: int | None) -> st
     return f"no record has {test.quantity.replace('_', ' ')} of {side}{at}"
 
 
-def _break_even(test: Test, rows: list[Row]) -> str:
+def _break_even(test: Trial, rows: list[Row]) -> str:
     """Say what power of the FPGA an energy claim would need, where only the GPU's energy was measured."""
     if test.quantity != "energy" or test.at_least is None:
         return ""

@@ -197,7 +197,8 @@ def ratios(given: Iterable[Ratio]) -> Table:
     ]
     proved = "; same results: every bit equal to one oracle" if any(v.division == SAME_RESULTS for v in found) else ""
     title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g}{proved})"
-    return Table(title, ("case", "figure", "A", "B", "A / B", "division", "grade"), tuple(cells), frozenset(["A / B"]))
+    columns = ("case", "figure", "A", "B", "A / B", "division", "grade")
+    return Table(title, columns, tuple(cells), frozenset(["A / B"]), wraps=frozenset(("A", "B", "grade")))
 
 
 def refusals(found: Iterable[Refusal]) -> Table:

@@ -160,32 +160,43 @@ def latex(comparison: Comparison) -> str:
         r"\usepackage[T1]{fontenc}",
         r"\usepackage[utf8]{inputenc}",
         r"\usepackage[a3paper,landscape,margin=12mm]{geometry}",
-        r"\usepackage{booktabs,tabularx}",
+        r"\usepackage{booktabs,longtable,tabularx}",
         r"\begin{document}",
         rf"\section*{{{_latex(t.heading(comparison))}}}",
     ]
     for table in t.tables(comparison):
-        wide = {*table.wraps, table.columns[-1]}
-        kinds = ["X" if column in wide else "r" if column in table.numbers else "l" for column in table.columns]
-        lines = [" & ".join(map(_latex, row)) + r" \\" for row in (table.columns, *table.rows)]
-        parts += [
-            "",
-            rf"\subsection*{{{_latex(table.title)}}}",
-            rf"\noindent\footnotesize\begin{{tabularx}}{{\linewidth}}{{@{{}}{''.join(kinds)}@{{}}}}",
-            r"\toprule",
-            lines[0],
-            r"\midrule",
-            *lines[1:],
-            r"\bottomrule",
-            r"\end{tabularx}",
-        ]
+        parts += ["", rf"\subsection*{{{_latex(table.title)}}}", *_latex_table(table)]
     parts += ["", *(f"{_latex(remark)}\\par" for remark in t.remarks(comparison)), r"\end{document}", ""]
     return "\n".join(parts)
+
+
+def _latex_table(table: Table) -> list[str]:
+    """Return a table of the page's width; one with several columns of sentences may break over pages."""
+    wide = {*table.wraps, table.columns[-1]}
+    sentence = "X" if not table.wraps else rf">{{\raggedright\arraybackslash}}p{{{0.65 / len(wide):.3f}\linewidth}}"
+    kinds = "".join(sentence if c in wide else "r" if c in table.numbers else "l" for c in table.columns)
+    begin, end = rf"\begin{{tabularx}}{{\linewidth}}{{@{{}}{kinds}@{{}}}}", r"\end{tabularx}"
+    if table.wraps:
+        begin, end = rf"\begin{{longtable}}{{@{{}}{kinds}@{{}}}}", r"\end{longtable}"
+    lines = [" & ".join(map(_latex, row)) + r" \\" for row in (table.columns, *table.rows)]
+    start = "{" if table.wraps else r"\noindent"
+    return [
+        rf"{start}\footnotesize{begin}", r"\toprule", lines[0], r"\midrule",
+        *([r"\endhead"] if table.wraps else []), *lines[1:], r"\bottomrule",
+        end + ("}" if table.wraps else ""),
+    ]  # fmt: skip
 
 
 def _latex(cell: str) -> str:
     said = "".join(_LATEX.get(c, c if c.isascii() or c.isalpha() else "?") for c in cell)
     return re.sub(r"(\d+)\\textasciicircum\{\}(\d+)", r"$\1^{\2}$", said)
+
+
+def csv_of(table: Table) -> str:
+    """Return a table's cells as they stand in the other outputs."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([table.columns, *table.rows])
+    return out.getvalue()
 
 
 def csv_text(comparison: Comparison) -> str:

@@ -18,7 +18,10 @@ from test_tables import comparison
 from compare import outputs, plots
 from compare.outputs import write_outputs
 
-NAMES = {"track.md", "track.csv", "track.tex", "track.json", "track.html", "track-embed.svg", "track-embed.png"}
+NAMES = {
+    "track.md", "track.csv", "track.tex", "track.json", "track.html", "track-embed.svg", "track-embed.png",
+    "track-overtaking.csv",
+}  # fmt: skip
 
 
 def test_all_files_are_written_and_replaced(tmp_path: Path) -> None:

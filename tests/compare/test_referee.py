@@ -10,7 +10,16 @@ from synthetic_records import kernel, measurement, oracle, record, routed, rows,
 
 from compare.derive import derive
 from compare.record import Boundary, Record, Stage, unit_of
-from compare.referee import QUALITY_TOLERANCE, SAME_ARITHMETIC, SAME_QUALITY, Ratio, Refusal, over_floor, ratio
+from compare.referee import (
+    QUALITY_TOLERANCE,
+    SAME_ARITHMETIC,
+    SAME_QUALITY,
+    SAME_RESULTS,
+    Ratio,
+    Refusal,
+    over_floor,
+    ratio,
+)
 from compare.rows import Row, with_quality
 
 KNOWN = {
@@ -59,6 +68,62 @@ def test_like_by_quality_when_the_arithmetic_differs() -> None:
     one = replace(gpu(arithmetic="fp32"), quality={"loss": gpu().quality["purity"]})
     assert "unlike quality figures" in refused(fpga(), one, "throughput").reason
     assert "not stated" in refused(replace(gpu(), arithmetic="", quality={}), gpu(), "throughput").reason
+
+
+PROVED = {"worst_difference": 0.0, "tolerance": 0.0}
+
+
+def test_like_by_results_when_both_equalled_one_oracle_in_every_bit() -> None:
+    def row(arithmetic: str, **conditions: Any) -> Row:
+        return rows(kernel(arithmetic=arithmetic, conditions=conditions))[0]
+
+    binary, fp16 = row("binary", **PROVED), row("fp16", reference="binary", **PROVED)
+    assert allowed(binary, fp16, "throughput").division == SAME_RESULTS
+    assert allowed(fp16, binary, "throughput").division == SAME_RESULTS
+    assert allowed(binary, row("binary"), "throughput").division == SAME_ARITHMETIC
+    for other in (
+        row("fp16", reference="binary"),
+        row("fp16", **PROVED),
+        row("fp16", reference="binary", worst_difference=0.0, tolerance=1e-3),
+        row("fp16", reference="fixed", **PROVED),
+    ):
+        for over, under in ((binary, other), (other, binary)):
+            assert "unlike arithmetic" in refused(over, under, "throughput").reason
+    seeded = row("fp16", reference="binary", parameters="untrained", **PROVED)
+    trained = row("binary", parameters="trained", **PROVED)
+    assert "unlike arithmetic" in refused(seeded, trained, "throughput").reason
+    assert allowed(seeded, binary, "throughput").division == SAME_RESULTS
+
+
+def test_a_joined_design_is_proved_by_its_simulation() -> None:
+    proof = {"arithmetic": "fixed", "design": "d" * 64, **PROVED}
+    (joined,), _ = derive(rows(simulated(conditions=proof), routed()))
+    (other,) = rows(kernel(arithmetic="fp16", conditions={"reference": "fixed", **PROVED}))
+    assert allowed(joined, other, "throughput").division == SAME_RESULTS
+
+
+def test_a_ratio_on_an_assumed_clock_says_so_and_is_graded_by_it() -> None:
+    clock = record(
+        measurement("clock", 50e6, stage=Stage.MODELLED, boundary=Boundary.NONE),
+        implementation="hls/track/da4ml",
+        device="lfe5u-85f",
+        conditions={"arithmetic": "fixed"},
+    )
+    (modelled,), _ = derive(rows(simulated(), clock))
+    verdict = allowed(modelled, gpu(), "throughput")
+    assert verdict.grade == "simulated × modelled"
+    assert verdict.notes[0] == "A at an assumed clock of 50 MHz, not routed"
+    assert allowed(gpu(), modelled, "latency_p50").notes[0] == "B at an assumed clock of 50 MHz, not routed"
+    assert "on lfe5u-85f (fixed, 50 MHz assumed)" in modelled.label
+
+
+def test_that_a_side_is_on_paper_comes_before_its_boundary() -> None:
+    paper = record(
+        measurement("energy", 1e-3, stage=Stage.PUBLISHED, boundary=Boundary.NONE), conditions={"arithmetic": "fixed"}
+    )
+    assert (
+        refused(gpu(), rows(paper)[0], "energy").reason == "one side is a figure on paper: measured against published"
+    )
 
 
 def test_the_quality_tolerance_is_a_tolerance() -> None:
