@@ -2,6 +2,7 @@
 
 #: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`; `gpu.measure` measures them.
 IMPLEMENTATIONS = {
+    "gpu/bcnn/torch": "gpu.bcnn.torch",
     "gpu/track/opencl": "gpu.track.opencl",
     "gpu/track/cuda": "gpu.track.cuda",
     "gpu/track/torch": "gpu.track.torch",
