@@ -37,11 +37,11 @@ class ClaimError(ValueError):
 class Trial:
     """One question that decides a claim, or a part of it.
 
-    `quantity` is a figure of a row. With `under` the ratio `over` / `under` is asked for; with `spread` the upper end
-    of the figure's band over its lower end; else the figure itself, times `times` (such as operations per item, in
-    `unit`). Each side is a list of selectors, of which the first with a known figure counts, and of its rows the best.
-    Bounds: `at_least`, `at_most`, or `about` within a factor `within`. `needs` is the weakest stage that can decide it,
-    and `why` says why. `batch` holds for rows that batch.
+    `quantity` is a figure of a row. With `under` the ratio `over` / `under` is asked for; with `across` the largest
+    over the smallest of these conditions of a row's records, the figure as taken in several ways; else the figure
+    itself, times `times` (such as operations per item, in `unit`). Each side is a list of selectors, of which the first
+    with a known figure counts, and of its rows the best. Bounds: `at_least`, `at_most`, or `about` within a factor
+    `within`. `needs` is the weakest stage that can decide it, and `why` says why. `batch` holds for rows that batch.
     """
 
     what: str
@@ -51,7 +51,7 @@ class Trial:
     over_batch: int | None = None
     under_batch: int | None = None
     boundary: Boundary = Boundary.KERNEL
-    spread: bool = False
+    across: Sequence[str] = ()
     times: float = 1.0
     unit: str = ""
     at_least: float | None = None

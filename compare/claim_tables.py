@@ -51,7 +51,7 @@ def found(f: Finding) -> str:
     """Return the value of a finding with its band, or an en-dash where there is none."""
     if f.value is None or f.low is None or f.high is None:
         return text.MISSING
-    if f.test.spread:
+    if f.test.across:
         return f"{f.value:.4f}"
     if f.test.under:
         return text.banded_times(f.value, f.low, f.high)
@@ -61,7 +61,7 @@ def found(f: Finding) -> str:
 def wanted(test: Trial) -> str:
     """Return what the claim wants of a test: `at least 8.30`."""
     least, most = test.bounds
-    if test.under or test.spread:
+    if test.under or test.across:
         if test.about is not None:
             return f"{test.about:g} within a factor of {test.within:g}"
         return f"at least {least:g}" if test.at_most is None else f"at most {most:g}"

@@ -91,10 +91,21 @@ def _ratio(test: Trial, overs: list[Row], unders: list[Row], rows: list[Row]) ->
 def _value(test: Trial, row: Row) -> Finding:
     figure = row.figures[test.quantity]
     low, high = band(figure)
-    if test.spread:
-        return _decided(test, ((row, figure),), high / low, high / low, high / low, figure.grade)
+    if test.across:
+        return _across(test, row, figure)
     scaled = (figure.value * test.times, low * test.times, high * test.times)
     return _decided(test, ((row, figure),), *scaled, figure.grade)
+
+
+def _across(test: Trial, row: Row, figure: Figure) -> Finding:
+    """Set the largest of the conditions against the smallest; all must be there, or nothing is known of the others."""
+    conditions = {name: value for record in row.records for name, value in record.conditions.items()}
+    values = [value for name in test.across if isinstance(value := conditions.get(name), (int, float)) and value > 0]
+    if len(values) < len(test.across):
+        missing = ", ".join(name for name in test.across if name not in conditions)
+        return Finding(test, Verdict.NO_EVIDENCE, ((row, figure),), reason=f"no record says {missing or 'all of them'}")
+    value = max(values) / min(values)
+    return _decided(test, ((row, figure),), value, value, value, figure.grade)
 
 
 def _decided(

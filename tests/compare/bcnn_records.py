@@ -129,6 +129,9 @@ def simulated(case: str, interval: float, cycles: float, *, jitter: float = 0.0,
         measurement("cycles", cycles, samples=images, stage=Stage.SIMULATED, band=(cycles, cycles)),
         command=f"gatewarp verify bcnn --case {case}",
         **EXACT,
+        interval_full_batch=interval,
+        interval_gaps=interval + jitter,
+        interval_slow_source=interval + jitter / 2,
     )  # fmt: skip
 
 

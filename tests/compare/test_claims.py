@@ -148,10 +148,20 @@ def test_a_figure_by_itself_scaled_and_its_spread() -> None:
     assert claim_tables.found(found) == "125 Gop/s [120–130]"
     assert claim_tables.wanted(test) == "at least 100 Gop/s"
     assert judged(replace(test, at_least=1.25e11), fpga()).verdict == Verdict.NO_EVIDENCE
-    spread = Trial("steady", "throughput", FPGA, spread=True, at_most=1.1)
-    assert judged(spread, fpga()).value == pytest.approx(130 / 120)
-    assert judged(spread, fpga()).verdict == Verdict.SUPPORTED
-    assert judged(replace(spread, at_most=1.05), fpga()).verdict == Verdict.CONTRADICTED
+
+
+def test_a_figure_taken_in_several_ways_is_steady_or_not() -> None:
+    def interval(**ways: float) -> Record:
+        return simulated(conditions={"arithmetic": "fixed", "design": "d" * 64, **ways})
+
+    steady = Trial("steady", "interval", FPGA, across=("full", "gaps"), at_most=1.1)
+    (row, *_), _ = derive(rows(interval(full=10, gaps=10.5), routed()))
+    found = judged(steady, [row])
+    assert (found.verdict, found.value) == (Verdict.SUPPORTED, 1.05)
+    assert judged(replace(steady, at_most=1.04), [row]).verdict == Verdict.CONTRADICTED
+    (row, *_), _ = derive(rows(interval(full=10), routed()))
+    found = judged(steady, [row])
+    assert (found.verdict, found.reason) == (Verdict.NO_EVIDENCE, "no record says gaps")
 
 
 @pytest.mark.parametrize(
