@@ -146,7 +146,7 @@ module requantise #(
     logic [OUT-1:0] result;
     if (SATURATE) begin : g_saturate
       // Bits that all equal the sign when z lies within its format.
-      wire [WIDE-1:0] beyond = WIDE'(upper) | ~WIDE'({OUT{1'b1}});
+      wire [WIDE-1:0] beyond = {{(WIDE - OUT) {1'b1}}, upper};
       wire over = !negative && (z & beyond) != '0;
       wire under = negative && (!is_signed || (~z & beyond) != '0);
       always_comb begin
@@ -156,6 +156,7 @@ module requantise #(
         if (RELU && negative) result = '0;
       end
     end else begin : g_wrap
+      wire unused = &{1'b0, z};
       // The bit at p is the sign of what wraps there.
       wire sign = is_signed && (z[OUT-1:0] & upper & ~(upper << 1)) != '0;
       always_comb begin

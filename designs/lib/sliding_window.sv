@@ -160,16 +160,16 @@ module sliding_window #(
         position <= last_position ? '0 : position + 1'b1;
         if (last_position) begin
           row <= last_row ? '0 : row + 1'b1;
-          column <= -COLUMN'(PADDING);
+          column <= COLUMN'(-PADDING);
           top <= bank_after(top, last_row ? BANK'((KERNEL - 2 * PADDING + 2 * ROWS) % ROWS) : BANK'(1));
         end
       end
       if (rst) begin
-        ahead <= -LEVEL'(EDGE);
+        ahead <= LEVEL'(-EDGE);
         room <= LEVEL'(CAPACITY);
         s_axis_tready <= 1'b0;
         tap <= '0;
-        column <= -COLUMN'(PADDING);
+        column <= COLUMN'(-PADDING);
         position <= '0;
         row <= '0;
         top <= BANK'((2 * ROWS - PADDING) % ROWS);
