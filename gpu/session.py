@@ -16,7 +16,7 @@ from gpu.runtime.device import Info
 from workloads.api import Workload
 
 #: What decides what is timed, besides the sources of the kernel or of the baseline and the workload's own offer.
-TIMED = ("gpu/session.py",)
+TIMED = ("gpu/session.py", "gpu/quantities.py")
 #: The buffer sets together exceed the last-level cache of any device that we know twice over, as far as MAX_SETS goes.
 ROTATE_BYTES = 192 * 2**20
 MAX_SETS = 256

@@ -26,8 +26,8 @@ MAX_BATCH = 2**18
 DISTINCT = 256
 CHECKED = 4096
 BASELINES = ("gpu/bcnn/torch",)
-#: Tuning takes turns over at most this many buffer sets.
-TUNED_SETS = 16
+#: Buffer sets: an image is small beside what is computed of it, so they need not exceed the cache; on a CPU fewer.
+MAX_SETS, CPU_SETS = 16, 4
 
 
 def kernels(case: str, device: Device) -> Subject:
@@ -68,10 +68,10 @@ class _Kernels(_Case):
 
     tier = "product"
     chooses = False
-    max_sets = 256
 
     def __init__(self, case: str, device: Device) -> None:
         super().__init__(case, device)
+        self.max_sets = CPU_SETS if device.info.warp == 1 else MAX_SETS
         network = Network.of(self._parameters)
         self.name = f"gpu/bcnn/{device.info.api}"
         self.arithmetics: Sequence[str] = supported(network, device.info)
@@ -85,7 +85,7 @@ class _Kernels(_Case):
     def prepare(self, arithmetic: str, modes: Sequence[str], inputs: NDArray[np.int8], sets: int) -> Prepared:
         key = (arithmetic, len(inputs))
         if key not in self._tuned:
-            self._tuned[key], _ = self._bench.tune(arithmetic, inputs, min(sets, TUNED_SETS))
+            self._tuned[key], _ = self._bench.tune(arithmetic, inputs, sets)
         kernel, info = self._tuned[key], self.device.info
         conditions: dict[str, Scalar] = {
             **kernel.conditions(len(inputs), info),
@@ -100,7 +100,7 @@ class _Baseline(_Case):
     """PyTorch in the setting that is the fastest at the batch."""
 
     chooses = True
-    max_sets = 32
+    max_sets = MAX_SETS
 
     def __init__(self, module: Any, case: str, device: Device) -> None:
         super().__init__(case, device)
