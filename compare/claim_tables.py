@@ -20,13 +20,16 @@ _TRUST = {"read": "read at the source", "unverified": "recalled, not verified"}
 
 @dataclass(frozen=True)
 class Line:
-    """One test of a claim as text: what was asked, what the claim wants, what was found, on what evidence."""
+    """One test of a claim as text: what was asked, what the claim wants, what was found, and on what evidence.
+
+    `ground` is the grade of the evidence that decided it, or the reason why nothing did.
+    """
 
     what: str
     wanted: str
     found: str
     verdict: str
-    reason: str
+    ground: str
     sides: tuple[str, ...]
 
 
@@ -37,7 +40,7 @@ def lines(judged: Judged) -> list[Line]:
 
 def _line(f: Finding) -> Line:
     sides = tuple(f"{row.label}: {text.amount(figure)}, {figure.grade}" for row, figure in f.sides)
-    return Line(f.test.what, wanted(f.test), found(f), f.verdict, f.reason, sides)
+    return Line(f.test.what, wanted(f.test), found(f), f.verdict, f.reason or f"grade {f.grade}", sides)
 
 
 def says(judged: Judged) -> str:
@@ -85,9 +88,9 @@ def claims(judged: Iterable[Judged]) -> Table:
     for each in judged:
         for number, line in enumerate(lines(each)):
             about = (each.claim.name, says(each)) if number == 0 else ("", "")
-            verdict = line.verdict + (f": {line.reason}" if line.reason else "")
-            evidence = "; ".join(line.sides) or text.MISSING
-            cells.append((each.claim.case, *about, f"{line.what}: {line.wanted}", line.found, evidence, verdict))
+            sides = "; ".join(line.sides) or text.MISSING
+            verdict = f"{line.verdict}: {line.ground}"
+            cells.append((each.claim.case, *about, f"{line.what}: {line.wanted}", line.found, sides, verdict))
     columns = ("case", "claim", "the paper says", "put to the test", "found here", "evidence", "verdict")
     wraps = frozenset(("the paper says", "put to the test", "evidence", "verdict"))
     return Table(CLAIMS, columns, tuple(cells), wraps=wraps)

@@ -22,6 +22,8 @@ from compare.store import REFERENCE, RESULTS, Problem, scan
 SHOWN_BATCHES = (1, 4096, 2**20)
 #: Up to this batch a latency is set against a bare launch: beyond it the work outweighs the launch.
 FLOOR_BATCHES = (1, 4096)
+#: Beyond this ratio the work has outweighed the launch, and of more than one item it is not said.
+FLOOR_TIMES = 100
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     rows = sorted((with_energy(with_quality(row, known)) for row in careful(rows)), key=_order)
 
     drifting = list(with_drift(rows))
-    cases = tuple(dict.fromkeys(row.case for row in (*rows, *published)))
+    cases = tuple(sorted({row.case for row in (*rows, *published)}))
     claims = [claim for claim in load_claims(workload) if case in (None, claim.case)]
     verdicts = list(_verdicts(rows, drifting))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]
@@ -270,4 +272,6 @@ def _floors(rows: list[Row]) -> Iterator[Verdict]:
         groups.setdefault((row.device, row.implementation, row.arithmetic, row.boundary, row.batch), []).append(row)
     for group in groups.values():
         if best := _best(group, "latency_p50"):
-            yield over_floor(best)
+            verdict = over_floor(best)
+            if best.batch == 1 or not isinstance(verdict, Ratio) or verdict.value <= FLOOR_TIMES:
+                yield verdict

@@ -234,7 +234,7 @@ def _one_label(rows: list[Row]) -> str:
 def provenance(comparison: Comparison) -> Table:
     """Return where each record behind the rows came from, each run's alike records once."""
     lines: dict[tuple[str, ...], int] = {}
-    for row in (*comparison.quality, *comparison.rows):
+    for row in (*comparison.quality, *comparison.rows, *comparison.published):
         for record, origin in zip(row.records, row.origins, strict=True):
             p = record.provenance
             tools = ", ".join(f"{name} {version}" for name, version in sorted(p.tools.items()))

@@ -122,7 +122,7 @@ def _claims(comparison: Comparison) -> RichTable:
             value = "" if line.found == MISSING else f"; found {line.found}"
             said.append(f"\n{line.what}: {line.wanted}{value}", style="not bold")
             said.append(f" – {line.verdict}", style=f"not dim {_COLOURS[Verdict(line.verdict)]}")
-            said.append(f": {line.reason}" if line.reason else "", style="not bold")
+            said.append(f": {line.ground}", style="not bold")
             for side in line.sides:
                 said.append(f"\n  {side}", style="not bold dim")
         rich.add_row(Text(judged.verdict, style=_COLOURS[judged.verdict]), said)

@@ -295,7 +295,7 @@ def test_a_terminal_of_any_width_gets_every_word(story: Comparison, width: int) 
         for part in (judged.verdict, judged.claim.name, claim_tables.says(judged)):
             assert squeezed(part) in printed, part
         for line in claim_tables.lines(judged):
-            for part in (line.what, line.wanted, line.verdict, line.reason, *line.sides):
+            for part in (line.what, line.wanted, line.verdict, line.ground, *line.sides):
                 assert squeezed(part) in printed, part
     for table in tables.tables(story):
         if table.title != claim_tables.CLAIMS:
