@@ -22,7 +22,15 @@ ALLOWED = {
 }
 
 #: What a bare measuring machine needs beyond the standard library; each loaded only when its device is used.
-BARE = ("workloads.api", "workloads.track", "workloads.bcnn", "gpu", "compare.record", "compare.provenance", "compare.store")
+BARE = (
+    "workloads.api",
+    "workloads.track",
+    "workloads.bcnn",
+    "gpu",
+    "compare.record",
+    "compare.provenance",
+    "compare.store",
+)
 
 
 def imports_of(path: Path) -> Iterator[str]:

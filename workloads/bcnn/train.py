@@ -108,8 +108,7 @@ class Sums(keras.layers.Layer):
 
     def latent(self) -> NDArray[np.float32]:
         """The latent weights in `weight_shape` of the layer."""
-        kernel = keras.ops.convert_to_numpy(self.kernel)
-        return np.moveaxis(kernel, -1, 0)
+        return np.moveaxis(self.kernel.numpy(), -1, 0)
 
 
 class Sign(keras.layers.Layer):
