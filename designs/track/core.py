@@ -94,12 +94,13 @@ def stages(layer: Dense, fold: Fold, take: int, give: int) -> list[Stage]:
     return chain
 
 
-def core_text(layers: Sequence[LayerText]) -> str:
-    """The chain of all layers; tlast of each hit waits in a FIFO of its own.
+def core_text(layers: Sequence[LayerText], folding: Folding) -> str:
+    """The chain of all layers; tlast of each hit waits in a FIFO of its own, with room for all that are on their way.
 
-    A hit spends at most an interval in each layer, and as many hits are on their way; twice that never costs rate.
+    A hit is on its way for the cycles of all layers and less than 20 registers a layer.
     """
-    places = 1 << (2 * len(layers) + 1).bit_length()
+    on_their_way = (sum(folding.cycles) + 20 * len(layers)) // folding.interval + 2
+    places = 1 << (on_their_way - 1).bit_length()
     chain = [Stage(layer.name, layer.name.replace("track_", "u_", 1), layer.out_bits) for layer in layers]
     head = f"""\
   wire place, unused_valid, unused_data;

@@ -57,7 +57,7 @@ def generate(layers: Sequence[Dense], folding: Folding, case: str) -> Design:
     def produce(folder: Path) -> None:
         for text in texts:
             (folder / f"{text.name}.sv").write_text(text.text)
-        (folder / f"{core.TOP}.sv").write_text(core.core_text(texts))
+        (folder / f"{core.TOP}.sv").write_text(core.core_text(texts, folding))
         core.write_memories(layers, folding, folder)
 
     parts = {"step": "designs/track", "network": _hash(layers), "folding": str(folding)}
