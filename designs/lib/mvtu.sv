@@ -64,10 +64,10 @@ module mvtu #(
   if (SIMD < 1 || PE < 1 || SYNAPSES < 1 || NEURONS < 1 || A_BITS < 1 || W_BITS < 1) begin : g_size
     $error("mvtu: SIMD, PE, SYNAPSES, NEURONS, A_BITS and W_BITS must be at least 1");
   end
-  if (SYNAPSES % SIMD != 0) begin : g_simd
+  if (SYNAPSES % (SIMD < 1 ? 1 : SIMD) != 0) begin : g_synapses
     $error("mvtu: SIMD must divide SYNAPSES");
   end
-  if (NEURONS % PE != 0) begin : g_pe
+  if (NEURONS % (PE < 1 ? 1 : PE) != 0) begin : g_neurons
     $error("mvtu: PE must divide NEURONS");
   end
   if (A_BITS == 1 && W_BITS > 1) begin : g_bits
@@ -83,8 +83,8 @@ module mvtu #(
     $error("mvtu: WEIGHTS, and THRESHOLDS with THRESHOLD = 1, must name files");
   end
 
-  localparam int SYNAPSE_FOLDS = SYNAPSES / SIMD;
-  localparam int NEURON_FOLDS = NEURONS / PE;
+  localparam int SYNAPSE_FOLDS = SYNAPSES / (SIMD < 1 ? 1 : SIMD);
+  localparam int NEURON_FOLDS = NEURONS / (PE < 1 ? 1 : PE);
   localparam int GROUPS = MASK_GROUP > 0 ? SIMD / MASK_GROUP : 1;
   localparam int WORDS = SYNAPSE_FOLDS * NEURON_FOLDS;
   localparam int ADDRESS = WORDS > 1 ? $clog2(WORDS) : 1;
@@ -94,7 +94,7 @@ module mvtu #(
   // Registers of the dot product: one for each two levels of adders, one behind the first level of a popcount.
   localparam int COUNTED = MASK_GROUP > 0 ? MASK_GROUP : SIMD;  // bits of one popcount
   localparam int ADDED = A_BITS > 1 ? SIMD : GROUPS;  // numbers of the adder tree
-  localparam int FIRST = A_BITS > 1 ? (W_BITS > 1 ? 2 : 1) : COUNTED < 4 ? 1 : ($clog2(COUNTED) + 1) / 2;
+  localparam int FIRST = A_BITS > 1 ? (W_BITS > 1 ? 2 : 1) : 1 + ($clog2((COUNTED + 2) / 3) + 1) / 2;
   localparam int SECOND = ADDED > 1 ? ($clog2(ADDED) + 1) / 2 : MASK_GROUP > 0 ? 1 : 0;
   localparam int DOT = FIRST + SECOND;
   localparam int READ = WORDS > SLOW_ABOVE ? 2 : 1;  // cycles in which weights are read

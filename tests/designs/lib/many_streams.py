@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from designs.flow.verilator import BuildOptions, simulate
+from designs.flow.verilator import simulate, simulate_netlist
+from designs.flow.yosys import synth_ecp5
 from designs.lib import closure
 
 BENCH = Path(__file__).parent / "bench_many.py"
@@ -91,26 +92,31 @@ def run_many(
     results: Path,
     seed: int = 1,
     data: Sequence[Path] = (),
-    defines: tuple[tuple[str, str], ...] = (),
+    netlist: bool = False,
 ) -> list[list[Seen]]:
-    """Run all `duts`; what each gave, by dut and rhythm. AssertionError naming the first word that is not expected."""
+    """Run all `duts`; what each gave, by dut and rhythm. AssertionError naming the first word that is not expected.
+
+    With `netlist` it is what Yosys makes of them for ECP5 that runs. `data` are files that the modules read by name.
+    """
     results.mkdir(parents=True, exist_ok=True)
     vectors: dict[str, np.ndarray] = {"rhythms": np.array(RHYTHMS)}
     for i, dut in enumerate(duts):
         vectors[f"sent{i}"] = packed(sent[i], dut.in_bits)
         vectors[f"expect{i}"] = np.array([len(expected[i]), dut.out_bits])
-    options = BuildOptions(defines=defines)
     files = sources(duts, results)
-    result = simulate("many", files, BENCH, results=results, vectors=vectors, seed=seed, data=data, options=options)
+    if netlist:
+        synthesis = synth_ecp5("many", files, data=data)
+        result = simulate_netlist(synthesis, BENCH, results=results, vectors=vectors, seed=seed)
+    else:
+        result = simulate("many", files, BENCH, results=results, vectors=vectors, seed=seed, data=data)
     assert result.passed, result.message
     print(f"seed {seed}")
     seen: list[list[Seen]] = []
     for i, dut in enumerate(duts):
         seen.append([])
         for r, rhythm in enumerate(RHYTHMS):
-            one = Seen(*(result.payload[f"{name}{i}_{r}"] for name in ("words", "in", "out")))  # type: ignore[arg-type]
-            words = unpacked(one.words)
-            seen[i].append(Seen(words, one.in_cycles, one.out_cycles))
+            words = unpacked(result.payload[f"words{i}_{r}"])
+            seen[i].append(Seen(words, result.payload[f"in{i}_{r}"], result.payload[f"out{i}_{r}"]))
             for n, (word, wanted) in enumerate(zip(words, expected[i], strict=True)):
                 assert word == wanted, (
                     f"{dut.module} {dict(dut.parameters)}, idle and stall {rhythm}, seed {seed}: "

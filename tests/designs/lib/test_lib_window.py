@@ -60,10 +60,14 @@ def pixels(images: np.ndarray, bits: int) -> list[int]:
     return [sum((int(v) & (2**bits - 1)) << (bits * i) for i, v in enumerate(row)) for row in rows]
 
 
-@pytest.mark.parametrize("half", [0, 1])
-def test_sliding_window(tmp_path: Path, half: int) -> None:
-    rng = np.random.default_rng(13 + half)
-    duts, sent, expected, shapes = [], [], [], SHAPES[half::2]
+@pytest.mark.parametrize(
+    ("shapes", "seed", "netlist"),
+    [(SHAPES[0::2], 13, False), (SHAPES[1::2], 14, False), (SHAPES[1:3], 15, True)],
+    ids=["even", "odd", "synthesised"],
+)
+def test_sliding_window(tmp_path: Path, shapes: tuple[tuple[int, ...], ...], seed: int, netlist: bool) -> None:
+    rng = np.random.default_rng(seed)
+    duts, sent, expected = [], [], []
     for bits, channels, side, kernel, padding, lanes in shapes:
         parameters = {
             "BITS": bits,
@@ -78,7 +82,7 @@ def test_sliding_window(tmp_path: Path, half: int) -> None:
         images = rng.integers(low, low + 2**bits, (IMAGES, side, side, channels))
         sent.append(pixels(images, bits))
         expected.append(columns(images, bits, kernel, padding, lanes))
-    seen = run_many(duts, sent, expected, results=tmp_path, seed=13 + half)
+    seen = run_many(duts, sent, expected, results=tmp_path, seed=seed, netlist=netlist)
     for (_, _, side, kernel, padding, _), rhythms in zip(shapes, seen, strict=True):
         inward, outward = rhythms[0].in_cycles, rhythms[0].out_cycles
         beats = kernel * (side + 2 * padding - kernel + 1) ** 2
