@@ -21,12 +21,15 @@ TOP = "bcnn_bench"
 WORKING = "step"
 
 
-def bench_text(design: Design, capacity: int) -> str:
-    """SystemVerilog of `bcnn_bench` around a whole design, with room for `capacity` images."""
+def bench_text(design: Design, capacity: int, *, netlist: bool = False) -> str:
+    """SystemVerilog of `bcnn_bench` around a whole design, with room for `capacity` images.
+
+    In a netlist there are no units whose work could be counted.
+    """
     count = len(design.layers)
-    units = ", ".join(f"u_core.u_{name}.{UNIT}.{WORKING}" for name in reversed(design.layers))
+    units = ", ".join("1'b0" if netlist else f"u_core.u_{name}.{UNIT}.{WORKING}" for name in reversed(design.layers))
     # Where a core stands still: before each layer and after the last, is a word offered, is one taken.
-    places = [*design.layers, "out"]
+    places = [] if netlist else [*design.layers, "out"]
     state = " ".join(f"{name}:%b%b" for name in places)
     ports = "".join(f", u_core.w{n}_valid, u_core.w{n}_ready" for n in range(len(places)))
     return f"""\
@@ -55,11 +58,6 @@ module {TOP} (
   logic [31:0] entered[{capacity}];
   integer file;
 
-  initial begin
-    $readmemh("images.hex", images);
-    file = $fopen("results.txt", "w");
-  end
-
   logic running, s_valid, m_ready, held;
   wire s_ready, m_valid, m_last;
   logic [{design.in_bits - 1}:0] s_data;
@@ -67,6 +65,12 @@ module {TOP} (
   logic [{design.out_bits - 1}:0] kept;
   logic [31:0] run, cycle, quiet, image, pixel, pause, wait_left, got, source_lfsr, sink_lfsr;
   logic [31:0] busy[{count}];
+
+  initial begin
+    $readmemh("images.hex", images);
+    file = $fopen("results.txt", "w");
+    running = 1'b0;  // not by reset alone: a clock edge may come before it
+  end
 
   {design.top} u_core (
       .clk(clk),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from designs.bcnn.core import SUM_BITS
 from designs.bcnn.generate import Design
 from designs.flow.folding import bits_of, hexadecimal
 from designs.flow.verilator import BuildOptions, simulate
+from designs.flow.yosys import Synthesis, cell_library
 
 #: Compiling takes longer than simulating here, also for the large networks.
 OPTIONS = BuildOptions(optimise="-O1")
@@ -71,9 +72,12 @@ class Trace:
         return tuple(cycles / len(self.left) / self.interval for cycles in self.worked)
 
 
-def run(design: Design, images: NDArray[np.int8], runs: Sequence[Run], seed: int = 1) -> list[Trace]:
+def run(
+    design: Design, images: NDArray[np.int8], runs: Sequence[Run], seed: int = 1, netlist: Synthesis | None = None
+) -> list[Trace]:
     """Simulate `runs` over `images` (n, rows, columns, channels) without a reset between them.
 
+    With `netlist`, what synthesis made of the design is simulated; then no layer's work is counted.
     Errors: SimulationFailed, FlowError, MissingTool; ValueError for a run beyond the images.
     """
     for each in runs:
@@ -85,16 +89,20 @@ def run(design: Design, images: NDArray[np.int8], runs: Sequence[Run], seed: int
         folder = Path(name)
         (folder / "images.hex").write_text(pixels(design, images))
         top = folder / f"{bench.TOP}.sv"
-        top.write_text(bench.bench_text(design, capacity))
+        top.write_text(bench.bench_text(design, capacity, netlist=netlist is not None))
+        sources, options = [*design.sources, top], OPTIONS
+        if netlist:
+            library = cell_library()
+            sources, options = [netlist.verilog, library, top], replace(OPTIONS, includes=(str(library.parent),))
         outcome = simulate(
             bench.TOP,
-            [*design.sources, top],
+            sources,
             Path(__file__).parent / "bench_bcnn.py",
             results=folder / "results",
             vectors={"runs": np.array([astuple(each) for each in runs], np.int64)},
             data=[*design.memories, folder / "images.hex"],
             seed=seed,
-            options=OPTIONS,
+            options=options,
         )
     if not outcome.passed:
         raise SimulationFailed(f"{design.case} ({design.folding}): {outcome.message}")
