@@ -7,7 +7,7 @@ import pytest
 from gatewarp import registry, verify
 
 HITS = 10_000
-EXACT = {"fixed", "binary"}
+EXACT = {"fixed", "fixed8", "binary"}
 
 
 def every_implementation() -> list[tuple[str, str, str]]:
