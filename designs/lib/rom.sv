@@ -1,5 +1,6 @@
 // Memory that is loaded at build and only read: DEPTH words of the hexadecimal file FILE ($readmemh, a word a line).
-// `data` is the word at `address` of REGISTERS cycles before. Tools infer block RAM for large ones and logic for small.
+// `data` is the word at `address` of REGISTERS cycles before. Memories of more than 64 words, which a LUT of six inputs
+// holds, ask for block RAM, for Yosys would take four and more LUTs a bit on Xilinx; smaller ones are the tool's to choose.
 //
 //   rom #(.WIDTH(256), .DEPTH(512), .FILE("layer1.hex")) u_weights (.clk, .address, .data);
 `default_nettype none
@@ -30,12 +31,17 @@ module rom #(
     $error("rom: FILE must name a file of DEPTH words");
   end
 
-  logic [WIDTH-1:0] memory[DEPTH];
-  initial $readmemh(FILE, memory);
-
   logic [WIDTH-1:0] read;
 
-  always_ff @(posedge clk) read <= memory[address];
+  if (DEPTH > 64 && WIDTH * DEPTH >= 2048) begin : g_block
+    (* rom_style = "block" *) logic [WIDTH-1:0] memory[DEPTH];
+    initial $readmemh(FILE, memory);
+    always_ff @(posedge clk) read <= memory[address];
+  end else begin : g_free
+    logic [WIDTH-1:0] memory[DEPTH];
+    initial $readmemh(FILE, memory);
+    always_ff @(posedge clk) read <= memory[address];
+  end
 
   delay #(
       .WIDTH (WIDTH),
