@@ -366,7 +366,8 @@ def test_the_command_line_writes_one_file(tmp_path, capsys):
     assert not (tmp_path / "none").exists()
 
 
-def test_numpy_is_enough(tmp_path):
+@pytest.mark.parametrize(("workload", "case", "arithmetic"), [("track", "embed", "fp32"), ("bcnn", "digits", "binary")])
+def test_numpy_is_enough(tmp_path, workload, case, arithmetic):
     """The measuring machine has numpy and the package of its device, nothing else of the product's dependencies."""
     guard = (
         "import sys, runpy\n"
@@ -379,8 +380,8 @@ def test_numpy_is_enough(tmp_path):
         "sys.argv[0] = 'gpu.measure'\n"
         "runpy.run_module('gpu.measure', run_name='__main__')\n"
     )
-    words = ["track", "--device", "null", "--batch", "1", "--seconds", "0.02", "--launches", "100"]
-    command = [sys.executable, "-c", guard, *words, "--arithmetic", "fp32", "--out", str(tmp_path)]
+    words = [workload, "--case", case, "--device", "null", "--batch", "1", "--seconds", "0.02", "--launches", "100"]
+    command = [sys.executable, "-c", guard, *words, "--arithmetic", arithmetic, "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=repo_root(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert len(read_store(tmp_path)[0]) == 1
