@@ -366,7 +366,7 @@ def test_the_command_line_writes_one_file(tmp_path, capsys):
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize(("workload", "case", "arithmetic"), [("track", "embed", "fp32"), ("bcnn", "digits", "binary")])
+@pytest.mark.parametrize(("workload", "case", "arithmetic"), [("track", "embed", "fp32"), ("bcnn", "cnv", "binary")])
 def test_numpy_is_enough(tmp_path, workload, case, arithmetic):
     """The measuring machine has numpy and the package of its device, nothing else of the product's dependencies."""
     guard = (
