@@ -121,7 +121,7 @@ def draw(title: str, lines: list[Series], overtakings: Sequence[Overtaking] = ()
         canvas = Canvas(figsize=(16, 7.5))
         FigureCanvasAgg(canvas)  # one that can measure, for the places of the labels
         left, right = canvas.subplots(1, 2)
-        canvas.subplots_adjust(left=0.055, right=0.84, top=0.87, bottom=0.09, wspace=0.76)
+        canvas.subplots_adjust(left=0.055, right=0.835, top=0.87, bottom=0.09, wspace=0.76)
         canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=_INK)
         canvas.text(0.988, 0.955, _key(lines, overtakings), fontsize=11.5, color="#555555", ha="right")
         _panel(left, lines, overtakings, RATE, "throughput, items/s (higher is better)", "")
@@ -140,7 +140,7 @@ def _key(lines: list[Series], overtakings: Sequence[Overtaking]) -> str:
     if any(row.assumed_clock for row in rows):
         said.append("dash-dotted: clock assumed")
     if any(crossing.between for o in overtakings for crossing in (o.time, o.rate)):
-        said.append("ring: the GPU overtakes")
+        said.append("ring and bar: the GPU overtakes, with its band")
     return " · ".join(said)
 
 
@@ -207,7 +207,7 @@ def _from(found: Crossing) -> str:
         return f"at no batch to {batch_text(found.last)}"
     if not found.between:
         return "at every batch"
-    return f"from {batch_tables.crossing(found).replace(' – ', '–')}"
+    return f"from {batch_text(found.batch)}"
 
 
 def apart(places: list[float], gap: float, top: float) -> list[float]:
