@@ -18,7 +18,11 @@ module adder_tree #(
     parameter int OUT_BITS = BITS + $clog2(COUNT),
     // 1: for synthesis; 0: for simulators.
 `ifdef VERILATOR
+`ifdef SYNTHESIS_FORMS
+    parameter bit TREE = 1
+`else
     parameter bit TREE = 0
+`endif
 `else
     parameter bit TREE = 1
 `endif

@@ -1,8 +1,10 @@
-// Part of a dot product: SIMD products a cycle, pipelined over LATENCY registers, for the accumulator of mvtu.
+// Part of a dot product: SIMD products a cycle, pipelined over FIRST + SECOND registers, for the accumulator of mvtu.
 // The sum of products is START + the sum of the outputs over all parts, modulo 2^OUT_BITS, with START = -SYNAPSES for
 // bits and 0 otherwise: for bits the output is twice the number of products that are +1, in which a masked group of G
-// counts as G halves. `activation_sum` is the sum of the SIMD activations, LATENCY - 1 cycles after them; needed only
-// for A_BITS > 1 with W_BITS == 1, where all rows share it: a sum of +-a is twice that of the +a, minus that of all a.
+// counts as G halves.
+// For A_BITS > 1 with W_BITS == 1 a sum of +-a is twice that of the +a, minus that of all a, which all rows share: it
+// comes as `activation_sum`, SECOND cycles after the activations. Here `activations` come by bit: bit 0 of all, then
+// bit 1 of all, and so on, since simulators count the ones of a whole bit at once (TREE = 0, equal to the adders).
 `default_nettype none
 
 module dot_product #(
@@ -19,7 +21,17 @@ module dot_product #(
     // Registers that count bits or multiply, at least 1.
     parameter int FIRST = 1,
     // Registers of the adders behind them; at least 1 with masks.
-    parameter int SECOND = 1
+    parameter int SECOND = 1,
+    // 1: for synthesis; 0: for simulators.
+`ifdef VERILATOR
+`ifdef SYNTHESIS_FORMS
+    parameter bit TREE = 1
+`else
+    parameter bit TREE = 0
+`endif
+`else
+    parameter bit TREE = 1
+`endif
 ) (
     input wire clk,
     input wire [SIMD*A_BITS-1:0] activations,
@@ -86,25 +98,50 @@ module dot_product #(
     assign sum = ODD ? OUT_BITS'(total) : OUT_BITS'({total, 1'b0});
     wire unused = &{1'b0, activation_sum, MASK_GROUP > 0 || mask[0]};
   end else if (W_BITS == 1) begin : g_signs
-    wire [SIMD*A_BITS-1:0] terms;
     wire [OUT_BITS-1:0] positive;
     wire [OUT_BITS-1:0] difference = OUT_BITS'({positive, 1'b0}) - activation_sum;
 
-    for (genvar i = 0; i < SIMD; i++) begin : g_term
-      assign terms[i*A_BITS+:A_BITS] = weights[i] ? activations[i*A_BITS+:A_BITS] : '0;
-    end
+    if (TREE) begin : g_adders
+      wire [SIMD*A_BITS-1:0] terms;
 
-    adder_tree #(
-        .COUNT(SIMD),
-        .BITS(A_BITS),
-        .SIGNED(1),
-        .LATENCY(SECOND),
-        .OUT_BITS(OUT_BITS)
-    ) u_sum (
-        .clk (clk),
-        .data(terms),
-        .sum (positive)
-    );
+      for (genvar i = 0; i < SIMD; i++) begin : g_term
+        for (genvar b = 0; b < A_BITS; b++) begin : g_bit
+          assign terms[i*A_BITS+b] = weights[i] & activations[b*SIMD+i];
+        end
+      end
+
+      adder_tree #(
+          .COUNT(SIMD),
+          .BITS(A_BITS),
+          .SIGNED(1),
+          .LATENCY(SECOND),
+          .OUT_BITS(OUT_BITS)
+      ) u_sum (
+          .clk (clk),
+          .data(terms),
+          .sum (positive)
+      );
+    end else begin : g_counts
+      logic [OUT_BITS-1:0] counted;
+
+      always_comb begin
+        counted = '0;
+        for (int b = 0; b < A_BITS - 1; b++) begin
+          counted = counted + (OUT_BITS'($countones(weights & activations[b*SIMD+:SIMD])) << b);
+        end
+        // The highest bit of a number counts negative.
+        counted = counted - (OUT_BITS'($countones(weights & activations[(A_BITS-1)*SIMD+:SIMD])) << (A_BITS - 1));
+      end
+
+      delay #(
+          .WIDTH (OUT_BITS),
+          .STAGES(SECOND)
+      ) u_counted (
+          .clk(clk),
+          .in (counted),
+          .out(positive)
+      );
+    end
 
     delay #(
         .WIDTH (OUT_BITS),

@@ -190,7 +190,15 @@ module mvtu #(
 
   wire [ACC_BITS-1:0] activation_sum;
 
+  wire [SIMD*A_BITS-1:0] operands;  // by bit where dot_product wants it so
+
   if (A_BITS > 1 && W_BITS == 1) begin : g_activation_sum
+    for (genvar i = 0; i < SIMD; i++) begin : g_number
+      for (genvar b = 0; b < A_BITS; b++) begin : g_bit
+        assign operands[b*SIMD+i] = activations[i*A_BITS+b];
+      end
+    end
+
     adder_tree #(
         .COUNT(SIMD),
         .BITS(A_BITS),
@@ -203,6 +211,7 @@ module mvtu #(
         .sum (activation_sum)
     );
   end else begin : g_no_activation_sum
+    assign operands = activations;
     assign activation_sum = '0;
   end
 
@@ -227,7 +236,7 @@ module mvtu #(
         .SECOND(SECOND)
     ) u_dot (
         .clk(clk),
-        .activations(activations),
+        .activations(operands),
         .mask(mask),
         .weights(weights[p*SIMD*W_BITS+:SIMD*W_BITS]),
         .activation_sum(activation_sum),

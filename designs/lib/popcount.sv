@@ -13,7 +13,11 @@ module popcount #(
     parameter int LATENCY = 2,
     // 1: for synthesis; 0: for simulators.
 `ifdef VERILATOR
+`ifdef SYNTHESIS_FORMS
+    parameter bit TREE = 1
+`else
     parameter bit TREE = 0
+`endif
 `else
     parameter bit TREE = 1
 `endif

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from designs.flow.verilator import simulate, simulate_netlist
+from designs.flow.verilator import BuildOptions, simulate, simulate_netlist
 from designs.flow.yosys import synth_ecp5
 from designs.lib import closure
 
@@ -92,11 +92,12 @@ def run_many(
     results: Path,
     seed: int = 1,
     data: Sequence[Path] = (),
-    netlist: bool = False,
+    form: str = "",
 ) -> list[list[Seen]]:
     """Run all `duts`; what each gave, by dut and rhythm. AssertionError naming the first word that is not expected.
 
-    With `netlist` it is what Yosys makes of them for ECP5 that runs. `data` are files that the modules read by name.
+    `form` is "" for the forms that simulators take, "synthesis" for the others in the same simulator, "netlist" for
+    what Yosys makes of them for ECP5. `data` are files that the modules read by name.
     """
     results.mkdir(parents=True, exist_ok=True)
     vectors: dict[str, np.ndarray] = {"rhythms": np.array(RHYTHMS)}
@@ -104,11 +105,12 @@ def run_many(
         vectors[f"sent{i}"] = packed(sent[i], dut.in_bits)
         vectors[f"expect{i}"] = np.array([len(expected[i]), dut.out_bits])
     files = sources(duts, results)
-    if netlist:
+    if form == "netlist":
         synthesis = synth_ecp5("many", files, data=data)
         result = simulate_netlist(synthesis, BENCH, results=results, vectors=vectors, seed=seed)
     else:
-        result = simulate("many", files, BENCH, results=results, vectors=vectors, seed=seed, data=data)
+        options = BuildOptions(defines=(("SYNTHESIS_FORMS", "1"),) if form == "synthesis" else ())
+        result = simulate("many", files, BENCH, results=results, vectors=vectors, seed=seed, data=data, options=options)
     assert result.passed, result.message
     print(f"seed {seed}")
     seen: list[list[Seen]] = []

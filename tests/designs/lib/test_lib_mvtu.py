@@ -183,22 +183,23 @@ def case(
 
 
 @pytest.mark.parametrize(
-    ("shapes", "seed", "netlist"),
+    ("shapes", "seed", "form"),
     [
-        (BITS, 21, False),
-        (MASKED, 22, False),
-        (SIGNS, 23, False),
-        (NUMBERS, 24, False),
-        (SYNTHESISED, 25, True),
+        (BITS, 21, ""),
+        (MASKED, 22, ""),
+        (SIGNS, 23, ""),
+        (NUMBERS, 24, ""),
+        ((*BITS[:4], *MASKED[1:4], *SIGNS[:3]), 25, "synthesis"),
+        (SYNTHESISED, 26, "netlist"),
     ],
-    ids=["bits", "masked", "signs", "numbers", "synthesised"],
+    ids=["bits", "masked", "signs", "numbers", "other forms", "synthesised"],
 )
-def test_mvtu(tmp_path: Path, shapes: tuple[Shape, ...], seed: int, netlist: bool) -> None:
+def test_mvtu(tmp_path: Path, shapes: tuple[Shape, ...], seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
     cases = [case(shape, number, rng, tmp_path) for number, shape in enumerate(shapes)]
     duts, sent, expected, files = zip(*cases, strict=True)
     data = [path for some in files for path in some]
-    seen = run_many(duts, sent, expected, results=tmp_path / "run", seed=seed, data=data, netlist=netlist)
+    seen = run_many(duts, sent, expected, results=tmp_path / "run", seed=seed, data=data, form=form)
     for shape, rhythms in zip(shapes, seen, strict=True):
         synapse_folds, neuron_folds = shape.folds
         inward, outward = rhythms[0].in_cycles, rhythms[0].out_cycles

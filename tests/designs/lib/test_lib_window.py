@@ -61,11 +61,11 @@ def pixels(images: np.ndarray, bits: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("shapes", "seed", "netlist"),
-    [(SHAPES[0::2], 13, False), (SHAPES[1::2], 14, False), (SHAPES[1:3], 15, True)],
+    ("shapes", "seed", "form"),
+    [(SHAPES[0::2], 13, ""), (SHAPES[1::2], 14, ""), (SHAPES[1:3], 15, "netlist")],
     ids=["even", "odd", "synthesised"],
 )
-def test_sliding_window(tmp_path: Path, shapes: tuple[tuple[int, ...], ...], seed: int, netlist: bool) -> None:
+def test_sliding_window(tmp_path: Path, shapes: tuple[tuple[int, ...], ...], seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
     duts, sent, expected = [], [], []
     for bits, channels, side, kernel, padding, lanes in shapes:
@@ -82,7 +82,7 @@ def test_sliding_window(tmp_path: Path, shapes: tuple[tuple[int, ...], ...], see
         images = rng.integers(low, low + 2**bits, (IMAGES, side, side, channels))
         sent.append(pixels(images, bits))
         expected.append(columns(images, bits, kernel, padding, lanes))
-    seen = run_many(duts, sent, expected, results=tmp_path, seed=seed, netlist=netlist)
+    seen = run_many(duts, sent, expected, results=tmp_path, seed=seed, form=form)
     for (_, _, side, kernel, padding, _), rhythms in zip(shapes, seen, strict=True):
         inward, outward = rhythms[0].in_cycles, rhythms[0].out_cycles
         beats = kernel * (side + 2 * padding - kernel + 1) ** 2
