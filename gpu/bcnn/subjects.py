@@ -117,7 +117,8 @@ class _Baseline(_Case):
         return self._in * number_in + self._out * number_out
 
     def prepare(self, arithmetic: str, modes: Sequence[str], inputs: NDArray[np.int8], sets: int) -> Prepared:
-        runner, way, mode, said = self._settings[arithmetic].best(inputs, sets, modes)
+        few = inputs[:DISTINCT]
+        runner, way, mode, said = self._settings[arithmetic].best(inputs, self.reference("binary", few), sets, modes)
         types = {"fp16": ("float16", "float16"), "int8": ("int8", "int32")}[arithmetic]
         return Prepared(
             runner,

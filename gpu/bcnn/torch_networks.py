@@ -4,10 +4,11 @@ Activations are the numbers +1 and -1, channels last. A convolution gives sums, 
 layer pools, and a comparison with the channel's threshold gives the next activations. All of it is exact:
 
 * fp16: products of +-1 (and of inputs of up to 8 bits) and their sums are exact in the float32 in which the hardware
-  accumulates; the sum is then rounded to fp16, which holds the integers up to 2,048. Rounding is monotone, so for a
-  threshold t with |t| < 2,048 a sum is at least t exactly when the rounded one is: below 2,048 nothing was rounded, and
-  what was rounded stays at 2,048 or beyond. A threshold outside the range of the sums becomes an infinity. Split sums
-  of dense layers are kept from being rounded to fp16 on the way (`allow_fp16_reduced_precision_reduction` off).
+  accumulates, unless cuDNN takes an algorithm that transforms its operands; the sum is then rounded to fp16, which
+  holds the integers up to 2,048. Rounding is monotone, so for a threshold t with |t| < 2,048 a sum is at least t exactly
+  when the rounded one is: below 2,048 nothing was rounded, and what was rounded stays at 2,048 or beyond. A threshold
+  outside the range of the sums becomes an infinity. Split sums of dense layers are kept from being rounded to fp16 on
+  the way (`allow_fp16_reduced_precision_reduction` off).
 * int8 as a matrix product over copied patches (`torch._int_mm`): int32 sums.
 * int8 in cuDNN (`torch.ops.quantized.conv2d`): the sum is clamped to the range of int8, so thresholds must lie inside.
 """
@@ -63,11 +64,8 @@ def input_channels(network: Network, multiple: int) -> int:
     return -(-network.input_shape[2] // multiple) * multiple
 
 
-def fp16(network: Network, device: str, *, channels: int, pool: str) -> Function:
-    """cuDNN convolutions in fp16 of (n, `channels`, rows, columns), channels last; sums (n, classes) in fp16.
-
-    `pool` is `max_pool2d`, or `maximum` for element-wise maxima of halves, which compute no indices.
-    """
+def fp16(network: Network, device: str, *, channels: int) -> Function:
+    """cuDNN convolutions in fp16 of (n, `channels`, rows, columns), channels last; sums (n, classes) in fp16."""
     torch = torch_module()
     functional = torch.nn.functional
     put = {"device": device, "dtype": torch.float16}
@@ -92,7 +90,7 @@ def fp16(network: Network, device: str, *, channels: int, pool: str) -> Function
             if layer.kind == "conv":
                 x = functional.conv2d(x, weight, padding=layer.padding)
                 if layer.pool:
-                    x = functional.max_pool2d(x, 2) if pool == "max_pool2d" else _maximum(torch, x, 2)
+                    x = functional.max_pool2d(x, 2)
             else:
                 if x.dim() == 4:  # pixels in raster order, the channels of each together: no copy
                     x = x.permute(0, 2, 3, 1).reshape(len(x), -1)
@@ -136,7 +134,8 @@ def int8(network: Network, device: str, *, cudnn: bool) -> Function:
                 x = x.reshape(len(x), 1, 1, -1)
             x = sums(x)
             if layer.pool:
-                x = _maximum(torch, x, 1)
+                x = torch.maximum(x[:, ::2], x[:, 1::2])
+                x = torch.maximum(x[:, :, ::2], x[:, :, 1::2])
             if limit is not None:
                 x = torch.where(x >= limit, one, minus)
         return x.reshape(len(x), -1)[:, : network.layers[-1].channels_out]
@@ -148,19 +147,11 @@ def _layers(network: Network) -> Any:
     return zip(network.layers, network.weights, network.thresholds, strict=True)
 
 
-def _maximum(torch: Any, x: Any, rows: int) -> Any:
-    """Maxima of 2 x 2; `rows` is the dimension of the rows, the columns follow."""
-    if rows == 1:
-        x = torch.maximum(x[:, ::2], x[:, 1::2])
-        return torch.maximum(x[:, :, ::2], x[:, :, 1::2])
-    x = torch.maximum(x[:, :, ::2], x[:, :, 1::2])
-    return torch.maximum(x[:, :, :, ::2], x[:, :, :, 1::2])
-
-
 def _product(torch: Any, layer: Layer, values: NDArray[np.int8], put: dict[str, Any]) -> Function:
     """Sums of a layer of (n, rows, columns, in) as one product of int8 matrices: int32 (n, rows, columns, out).
 
-    Patches are copied in words of 8 channels. `_int_mm` wants more than 16 rows and columns in eights.
+    Patches are copied in words of 8 channels. `_int_mm` wants more than 16 rows and columns in eights; rows that do not
+    fill an eight gave wrong sums on a GPU, so they are filled up.
     """
     out = layer.channels_out
     matrix = np.pad(values.reshape(out, -1), ((0, -out % 8), (0, 0)))
@@ -181,8 +172,9 @@ def _product(torch: Any, layer: Layer, values: NDArray[np.int8], put: dict[str, 
             x = x.reshape(n * many, words).view(torch.int8)
         else:
             x = x.reshape(n, channels)
-        if many <= 16 and n * many <= 16:
-            return torch._int_mm(functional.pad(x, (0, 0, 0, 17)), weight)[: n * many].view(n, side, side, columns)
+        if many <= 16 and (n * many <= 16 or n * many % 8):
+            filled = functional.pad(x, (0, 0, 0, 32 - n * many % 8))
+            return torch._int_mm(filled, weight)[: n * many].view(n, side, side, columns)
         return torch._int_mm(x, weight).view(n, side, side, columns)
 
     return sums

@@ -111,7 +111,7 @@ class FakeTorch:
         monkeypatch.setattr(baseline, "Settings", self.settings)
 
     def settings(self, network, arithmetic):
-        def best(images, sets, modes):
+        def best(images, sums, sets, modes):
             self.asked.append((arithmetic, len(images), sets, tuple(modes)))
             device = null.Null()
             launches = [device.bind("", "x", (object(),), 1, 1) for _ in range(sets)]

@@ -16,6 +16,9 @@ from workloads.bcnn.parameters import load, seeded
 BIG = Layer("conv6", "conv", 512, 512, 8, 3, 1, True)
 
 
+IMAGES, SUMS = np.zeros((2, 8, 8, 1), np.int8), np.arange(20).reshape(2, 10)
+
+
 def decided(layer: Layer, threshold: int) -> np.ndarray:
     """What fp16 says of every sum that the layer can have."""
     sums = np.arange(-layer.bound, layer.bound + 1)
@@ -50,9 +53,9 @@ class Trials(Settings):
     def __init__(self, monkeypatch, times, broken=()):
         super().__init__(load("digits").network, "fp16")
         self.times, self.broken, self.bound = times, broken, []
-        monkeypatch.setattr(module, "configure", lambda: None)
+        monkeypatch.setattr(module, "configure", lambda way: None)
 
-    def _trial(self, way, mode, images):
+    def _trial(self, way, mode, images, sums):
         took = self.times.get((way.name, mode), 1.0)
         if isinstance(took, Exception):
             raise took
@@ -69,7 +72,7 @@ def test_the_fastest_setting_is_taken_and_the_others_are_named(monkeypatch):
     wide = "conv2d, input filled up to 8 channels"
     times = {("conv2d", "graph"): 2e-3, (wide, "graph"): 1e-3, ("conv2d", "compile"): ValueError("no compiler\nhere")}
     trials = Trials(monkeypatch, times)
-    runner, way, mode, said = trials.best(np.zeros((2, 8, 8, 1), np.int8), 3)
+    runner, way, mode, said = trials.best(IMAGES, SUMS, 3)
     assert (runner, way.name, mode) == ("runner", wide, "graph")
     assert trials.bound == [(wide, "graph", 3)]
     assert said["conv2d, graph"] == "2000.0 us"
@@ -78,14 +81,15 @@ def test_the_fastest_setting_is_taken_and_the_others_are_named(monkeypatch):
 
 
 def test_only_the_modes_that_are_asked_for_are_tried(monkeypatch):
-    _, way, mode, said = Trials(monkeypatch, {}).best(np.zeros((2, 8, 8, 1), np.int8), 1, ["eager"])
-    assert (way.name, mode, list(said)) == ("conv2d", "eager", ["conv2d, eager"])
+    _, way, mode, said = Trials(monkeypatch, {}).best(IMAGES, SUMS, 1, ["eager"])
+    assert (way.name, mode) == ("conv2d", "eager")
+    assert list(said) == ["conv2d, eager", "conv2d, cuDNN's own choice, eager"]
 
 
 def test_a_setting_that_works_alone_but_not_in_all_sets_gives_way(monkeypatch):
     times = {("conv2d", "graph"): 1e-3, ("conv2d", "eager"): 2e-3}
     trials = Trials(monkeypatch, times, [("conv2d", "graph")])
-    _, way, mode, said = trials.best(np.zeros((2, 8, 8, 1), np.int8), 3)
+    _, way, mode, said = trials.best(IMAGES, SUMS, 3)
     assert (way.name, mode) == ("conv2d", "eager")
     assert said["conv2d, graph"] == "1000.0 us, then RuntimeError: out of memory"
 
@@ -93,7 +97,38 @@ def test_a_setting_that_works_alone_but_not_in_all_sets_gives_way(monkeypatch):
 def test_no_setting_at_all_is_an_error_that_says_why(monkeypatch):
     times = {(way.name, mode): RuntimeError("no GPU") for way in WAYS["fp16"] for mode in way.modes}
     with pytest.raises(DeviceError, match=r"no setting works here.*no GPU"):
-        Trials(monkeypatch, times).best(np.zeros((2, 8, 8, 1), np.int8), 1)
+        Trials(monkeypatch, times).best(IMAGES, SUMS, 1)
+
+
+class Quick:
+    """A runner that gives the sums it was made with."""
+
+    def __init__(self, sums):
+        self.sums, self.closed = sums, False
+
+    def launch(self, index):
+        pass
+
+    def finish(self):
+        pass
+
+    def output(self, index):
+        return self.sums
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_setting_with_other_sums_is_no_opponent(monkeypatch):
+    right, wrong = Quick(SUMS.astype(np.float16)), Quick(SUMS + (SUMS == 13))
+    settings = Settings(load("digits").network, "fp16")
+    monkeypatch.setattr(module, "TRIAL_SECONDS", 0.0)
+    monkeypatch.setattr(settings, "runner", lambda way, mode, images, sets: right if mode == "compile" else wrong)
+    runner, way, mode, said = settings.best(IMAGES, SUMS, 3)
+    assert (runner, mode) == (right, "compile"), way.name
+    assert said["conv2d, eager"].startswith("WrongError: sums differ from the oracle's by 1, in ")
+    assert right.closed
+    assert wrong.closed
 
 
 # From here on PyTorch itself; it is an outside baseline, so a machine may be without it.
@@ -126,7 +161,7 @@ def test_every_way_is_exact_on_the_cpu(torch, padding, channels, bits):
                     got = way.function(network, "cpu")(inputs[:n]).numpy()
                 assert np.array_equal(got, wanted[:n]), (arithmetic, way.name, n)
             done.append(way.name)
-    assert len(done) == 4
+    assert len(done) == 1 + len(WAYS["fp16"])
 
 
 def test_every_way_sees_extreme_thresholds(torch):
