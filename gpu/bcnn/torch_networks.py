@@ -5,7 +5,7 @@ layer pools, and a comparison with the channel's threshold gives the next activa
 
 * fp16: products of +-1 (and of inputs of up to 8 bits) and their sums are exact in the float32 in which the hardware
   accumulates, unless cuDNN takes an algorithm that transforms its operands; the sum is then rounded to fp16, which
-  holds the integers up to 2,048. Rounding is monotone, so for a threshold t with |t| < 2,048 a sum is at least t exactly
+  holds the integers up to 2,048. Rounding is monotone: for a threshold t with |t| < 2,048 a sum is at least t exactly
   when the rounded one is: below 2,048 nothing was rounded, and what was rounded stays at 2,048 or beyond. A threshold
   outside the range of the sums becomes an infinity. Split sums of dense layers are kept from being rounded to fp16 on
   the way (`allow_fp16_reduced_precision_reduction` off).
