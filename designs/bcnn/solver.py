@@ -7,6 +7,7 @@ never needs more. Whether one fits is decided exactly, over all sums of layers t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 
@@ -91,7 +92,17 @@ def _smallest(layers: Sequence[Layer], interval: int, part: Part, share: float) 
 def _best(items: Sequence[_Partial]) -> list[_Partial]:
     """Those that no other beats in every resource."""
     kept: list[_Partial] = []
-    for used, folds in sorted(items, key=lambda item: (item[0].luts, item[0].ffs, item[0].brams)):
-        if not any(other.ffs <= used.ffs and other.brams <= used.brams for other, _ in kept):
-            kept.append((used, folds))
+    # Of those kept so far, which all have no more LUTs: block RAMs ascending, and with them flip-flops descending.
+    brams: list[int] = []
+    ffs: list[float] = []
+    for item in sorted(items, key=lambda item: (item[0].luts, item[0].ffs, item[0].brams)):
+        used = item[0]
+        place = bisect_right(brams, used.brams)
+        if place and ffs[place - 1] <= used.ffs:
+            continue
+        kept.append(item)
+        end = place
+        while end < len(ffs) and ffs[end] >= used.ffs:
+            end += 1
+        brams[place:end], ffs[place:end] = [used.brams], [used.ffs]
     return kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import bcnn_networks
+import folded_networks
 import numpy as np
 import pytest
 
@@ -44,8 +44,8 @@ def prove(network: Network, chosen: Folding, seed: int) -> None:
 def test_random_networks(seed: int) -> None:
     print("seed", seed)
     rng = np.random.default_rng(seed)
-    layers = bcnn_networks.random_layers(rng)
-    chosen = bcnn_networks.random_folding(layers, rng)
+    layers = folded_networks.random_layers(rng)
+    chosen = folded_networks.random_folding(layers, rng)
     print(layers, chosen)
     prove(seeded(layers, seed), chosen, seed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import bcnn_networks
+import folded_networks
 import numpy as np
 import pytest
 
@@ -18,7 +18,7 @@ from workloads.bcnn.parameters import seeded
 
 def agrees(network: Network, folding: Folding, images: np.ndarray, folder: Path) -> bool:
     weights.write(network, folding, folder)
-    got = bcnn_networks.run(folding, images, folder, [weights.acc_bits(layer) for layer in network.layers])
+    got = folded_networks.run(folding, images, folder, [weights.acc_bits(layer) for layer in network.layers])
     return np.array_equal(got, network(images))
 
 
@@ -26,8 +26,8 @@ def agrees(network: Network, folding: Folding, images: np.ndarray, folder: Path)
 def test_random_networks(seed: int, tmp_path: Path) -> None:
     print("seed", seed)
     rng = np.random.default_rng(seed)
-    layers = bcnn_networks.random_layers(rng)
-    network, folding = seeded(layers, seed), bcnn_networks.random_folding(layers, rng)
+    layers = folded_networks.random_layers(rng)
+    network, folding = seeded(layers, seed), folded_networks.random_folding(layers, rng)
     high = 2 ** (layers[0].input_bits - 1)
     images = rng.integers(-high, high, (5, *network.input_shape), np.int8)
     # Thresholds that no accumulator holds: always, and never.
@@ -51,7 +51,7 @@ def test_a_wrong_order_is_noticed(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.hex"
         text = path.read_text()
         path.write_text("\n".join(reversed(text.split())) + "\n")
-        got = bcnn_networks.run(folding, images, tmp_path, [weights.acc_bits(layer) for layer in network.layers])
+        got = folded_networks.run(folding, images, tmp_path, [weights.acc_bits(layer) for layer in network.layers])
         assert not np.array_equal(got, network(images)), name
         path.write_text(text)
 
