@@ -21,7 +21,7 @@ from compare.record import Record
 from designs import boards, lib
 from designs.flow.evidence import Core, build_on_board, simulated
 from designs.flow.folding import FoldingError, bits_of
-from designs.flow.verilator import SimulationResult, simulate
+from designs.flow.verilator import BuildOptions, SimulationResult, simulate
 from designs.track import folding, generate
 from designs.track.folding import Folding
 from designs.track.integers import Dense, layers_of
@@ -141,6 +141,7 @@ def run(made: generate.Design, inputs: Ints, results: Path, seed: int = 1) -> tu
         results=results,
         seed=seed,
         data=made.memories,
+        options=BuildOptions(optimise="-O1"),  # what -O3 costs to compile it never wins back here
     )
     if not outcome.passed:
         return outcome, {}
