@@ -27,8 +27,8 @@ module sliding_window #(
     parameter int MASK_LANES = 0,
     // Row memories: the fewest that leave no gap between images, at least one more than the kernel has rows.
     parameter int ROWS =
-        (2 * ((KERNEL - 1 - PADDING) * SIDE + KERNEL - PADDING) + 7) / SIDE < KERNEL ? KERNEL + 1 :
-        (2 * ((KERNEL - 1 - PADDING) * SIDE + KERNEL - PADDING) + 7) / SIDE + 1
+        (2 * ((KERNEL - 1 - PADDING) * SIDE + KERNEL - PADDING) - 1) / SIDE < KERNEL ? KERNEL + 1 :
+        (2 * ((KERNEL - 1 - PADDING) * SIDE + KERNEL - PADDING) - 1) / SIDE + 1
 ) (
     input wire clk,
     input wire rst,
