@@ -28,6 +28,8 @@ CHECKED = 4096
 BASELINES = ("gpu/bcnn/torch",)
 #: Buffer sets: an image is small beside what is computed of it, so they need not exceed the cache; on a CPU fewer.
 MAX_SETS, CPU_SETS = 16, 4
+#: In PyTorch each set has intermediate values of its own, gigabytes at the largest batch.
+TORCH_SETS = 4
 
 
 def kernels(case: str, device: Device) -> Subject:
@@ -100,7 +102,7 @@ class _Baseline(_Case):
     """PyTorch in the setting that is the fastest at the batch."""
 
     chooses = True
-    max_sets = MAX_SETS
+    max_sets = TORCH_SETS
 
     def __init__(self, module: Any, case: str, device: Device) -> None:
         super().__init__(case, device)

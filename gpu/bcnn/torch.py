@@ -5,9 +5,8 @@ are tried at each batch on the inputs to be measured; the fastest is the opponen
 the others took and which failed. Ways to write: `torch_networks.py`. Ways to launch: op by op (`eager`), captured as a
 CUDA graph (`graph`), through `torch.compile` (`compile`; from the second batch of a run on for any batch), and that
 captured (`compile-graph`).
-cuDNN takes the algorithm of its own choice, or searches (`torch.backends.cudnn.benchmark`) before anything is timed.
-The search may settle on one that rounds on the way (Winograd's transforms in fp16): a setting whose sums differ from
-the oracle is said with its time, but is no opponent.
+cuDNN searches its algorithms (`torch.backends.cudnn.benchmark`) before anything is timed. A setting whose sums differ
+from the oracle's is said with its time, but is no opponent.
 """
 
 from __future__ import annotations
@@ -52,21 +51,17 @@ ODD = (1, 3, 17)
 
 @dataclass(frozen=True)
 class Way:
-    """A way to write the network: `function(network, device)`, `channels` of an input pixel, modes worth trying.
-
-    `search`: cuDNN searches its algorithms.
-    """
+    """A way to write the network: `function(network, device)`, `channels` of an input pixel, modes worth trying."""
 
     name: str
     function: Callable[[Network, str], Function]
     channels: Callable[[Network], int]
     modes: tuple[str, ...]
-    search: bool = True
 
 
-def _fp16(name: str, multiple: int, modes: tuple[str, ...], search: bool = True) -> Way:
+def _fp16(name: str, multiple: int, modes: tuple[str, ...]) -> Way:
     channels = partial(networks.input_channels, multiple=multiple)
-    return Way(name, lambda n, device: networks.fp16(n, device, channels=channels(n)), channels, modes, search)
+    return Way(name, lambda n, device: networks.fp16(n, device, channels=channels(n)), channels, modes)
 
 
 def _int8(name: str, cudnn: bool, modes: tuple[str, ...]) -> Way:
@@ -76,7 +71,6 @@ def _int8(name: str, cudnn: bool, modes: tuple[str, ...]) -> Way:
 WAYS: Mapping[str, tuple[Way, ...]] = {
     "fp16": (
         _fp16("conv2d", 1, MODES),
-        _fp16("conv2d, cuDNN's own choice", 1, MODES, search=False),
         _fp16("conv2d, input filled up to 8 channels", 8, ("graph", "compile-graph")),
     ),
     "int8": (
@@ -108,10 +102,10 @@ def encode(arithmetic: str, images: NDArray[np.int8], channels: int) -> Any:
     return host.half().permute(0, 3, 1, 2) if arithmetic == "fp16" else host
 
 
-def configure(way: Way) -> None:
-    """Whether cuDNN searches is the way's; split sums of matrix products are not rounded in between."""
+def configure() -> None:
+    """cuDNN searches its algorithms, and split sums of matrix products are not rounded in between."""
     backends = torch_module().backends
-    backends.cudnn.benchmark = way.search
+    backends.cudnn.benchmark = True
     backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
 
 
@@ -142,17 +136,17 @@ class TorchRunner:
             raise
 
     def _capture(self) -> None:
-        """One graph for each buffer set; they run one after another, so they share their intermediate memory."""
-        pool: tuple[Any, ...] = ()
+        """One graph for each buffer set, each with memory of its own: in shared memory the intermediate values of one
+        would overwrite the outputs of another that was captured later.
+        """
         for i in range(self.sets):
             graph = self.torch.cuda.CUDAGraph()
             # As torch.cuda.graph does, without its collection of garbage, which takes longer than all the rest.
-            graph.capture_begin(*pool)
+            graph.capture_begin()
             try:
                 self._outs[i] = self._function(self._ins[i])
             finally:
                 graph.capture_end()
-            pool = (graph.pool(),)
             self._graphs.append(graph)
 
     def launch(self, index: int) -> None:
@@ -219,7 +213,6 @@ class Settings:
 
     def runner(self, way: Way, mode: str, images: NDArray[np.int8], sets: int) -> TorchRunner:
         """Bind one setting; set i holds the images rotated by i. Errors: whatever PyTorch raises."""
-        configure(way)
         channels = way.channels(self._network)
         inputs = [encode(self._arithmetic, np.roll(images, -i, axis=0), channels) for i in range(sets)]
         return TorchRunner(self._function(way, mode.startswith("compile")), inputs, mode)
@@ -239,6 +232,7 @@ class Settings:
         `sums` are the oracle's of the first images. The measure is the median time from a launch until its completion
         is seen. Errors: DeviceError when all failed.
         """
+        configure()
         took: dict[tuple[Way, str], float] = {}
         said: dict[str, str] = {}
         for way in WAYS[self._arithmetic]:
@@ -290,6 +284,7 @@ def verify(
     network = load(case).network
     on_gpu = torch.cuda.is_available()
     where, name = ("cuda", device_slug()) if on_gpu else ("cpu", "cpu")
+    configure()
     images = WORKLOAD.inputs(case, samples, seed)
     wanted = network(images)
     todo = [(arithmetic, way) for arithmetic in ARITHMETICS for way in WAYS[arithmetic]]
@@ -299,7 +294,6 @@ def verify(
         begin = time.perf_counter()
         inputs = encode(arithmetic, images, way.channels(network))
         sizes, outputs = [*(odd for odd in ODD if odd < samples), samples], []
-        configure(way)
         try:
             with torch.inference_mode():
                 function = way.function(network, where)

@@ -150,8 +150,8 @@ def _layers(network: Network) -> Any:
 def _product(torch: Any, layer: Layer, values: NDArray[np.int8], put: dict[str, Any]) -> Function:
     """Sums of a layer of (n, rows, columns, in) as one product of int8 matrices: int32 (n, rows, columns, out).
 
-    Patches are copied in words of 8 channels. `_int_mm` wants more than 16 rows and columns in eights; rows that do not
-    fill an eight gave wrong sums on a GPU, so they are filled up.
+    Patches are copied in words of 8 channels. `_int_mm` wants more than 16 rows, and columns in eights; few rows are
+    filled up to eights as well.
     """
     out = layer.channels_out
     matrix = np.pad(values.reshape(out, -1), ((0, -out % 8), (0, 0)))

@@ -53,7 +53,7 @@ class Trials(Settings):
     def __init__(self, monkeypatch, times, broken=()):
         super().__init__(load("digits").network, "fp16")
         self.times, self.broken, self.bound = times, broken, []
-        monkeypatch.setattr(module, "configure", lambda way: None)
+        monkeypatch.setattr(module, "configure", lambda: None)
 
     def _trial(self, way, mode, images, sums):
         took = self.times.get((way.name, mode), 1.0)
@@ -82,8 +82,7 @@ def test_the_fastest_setting_is_taken_and_the_others_are_named(monkeypatch):
 
 def test_only_the_modes_that_are_asked_for_are_tried(monkeypatch):
     _, way, mode, said = Trials(monkeypatch, {}).best(IMAGES, SUMS, 1, ["eager"])
-    assert (way.name, mode) == ("conv2d", "eager")
-    assert list(said) == ["conv2d, eager", "conv2d, cuDNN's own choice, eager"]
+    assert (way.name, mode, list(said)) == ("conv2d", "eager", ["conv2d, eager"])
 
 
 def test_a_setting_that_works_alone_but_not_in_all_sets_gives_way(monkeypatch):
