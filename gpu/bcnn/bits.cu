@@ -25,10 +25,10 @@ __device__ __forceinline__ void bmma128(int *d, const uint *a, uint b0) {
         : "r"(a[0]), "r"(a[1]), "r"(b0));
 }
 
-__device__ __forceinline__ void imma32(int *d, const uint *a, uint b0, uint b1, int c0, int c1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%10,%11};"
+__device__ __forceinline__ void imma32(int *d, const uint *a, uint b0, uint b1) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%10,%10,%10};"
         : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c0), "r"(c1));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(0));
 }
 
 __device__ __forceinline__ uint address(const void *p) { return (uint)__cvta_generic_to_shared(p); }
@@ -61,13 +61,19 @@ __device__ __forceinline__ void wait_for_inputs() { asm volatile("griddepcontrol
 // The launch after this one may start its own preparation.
 __device__ __forceinline__ void let_next_start() { asm volatile("griddepcontrol.launch_dependents;"); }
 
-// The top bits of the 2 N halves that a lane holds for one row, N = 4, 8 or 16 tiles of 8 channels, as 32-bit words of
-// channels: all four lanes of a row have word 0 (N = 4), lanes 2 k and 2 k + 1 word k (N = 8), lane t word t (N = 16).
-// The host orders the columns so that bit b of a word is channel b: column 2 t + e of tile j is at byte 2 (j & 1) + e,
-// bit 7 - (j >> 1) - shift of lane t.
-template <int N> __device__ __forceinline__ uint pack(const uint *y, int t) {
+// The top bits of the 2 N halves that a lane holds for one row, N = 4, 8 or 16 tiles of 8 channels: the top N / 2 bits of
+// each byte. Column 2 t + e of tile j is at byte 2 (j & 1) + e, bit 7 - (j >> 1).
+template <int N> __device__ __forceinline__ uint top_bits(const uint (&y)[N]) {
     uint w = 0;
     UNROLLED for (int i = 0; i < N / 2; ++i) w |= (__byte_perm(y[2 * i], y[2 * i + 1], 0x7531) & 0x80808080u) >> i;
+    return w;
+}
+
+// The same as 32-bit words of channels, the bits of lane t N / 2 places below those of lane t - 1: all four lanes of a row
+// have word 0 (N = 4), lanes 2 k and 2 k + 1 word k (N = 8), lane t word t (N = 16). The host orders the columns so that
+// bit b of a word is channel b.
+template <int N> __device__ __forceinline__ uint pack(const uint (&y)[N], int t) {
+    uint w = top_bits<N>(y);
     if (N == 8) {
         w >>= 4 * (t & 1);
         w |= __shfl_xor_sync(~0u, w, 1);

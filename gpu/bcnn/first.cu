@@ -2,7 +2,8 @@
 //
 // In shared memory a pixel is a word: its up to three channels, one byte each, and a zero. Nine taps of a window are
 // nine words, one more than an instruction of 32 products takes: the channels of the ninth go into the spare bytes of the
-// first three. The sums start at 0x8000 - threshold, inside 16 bits, so that the top bit of a half is the result.
+// first three. Four of the other five spare bytes are the numbers 127, 127, 127 and 1, whose weights add 0x8000 -
+// threshold to a sum: it stays inside 16 bits, and their top bit is the result.
 //
 // The host defines SIDE, KERNEL (3), PAD, POOL, CHANNELS, SIDE_SUMS, OUT_WORDS, ROWS (rows of sums a stage), WIDTH (words
 // a row in shared memory), MT, NT, WARPS, BLOCKS_N. Rows of a tile are numbered as in conv.cu.
@@ -45,26 +46,21 @@ __device__ __forceinline__ void spread(uint *stage, const uint (&raw)[TURNS][CHA
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    layer(const uint *in, uint *out, const uint2 *__restrict__ weights,
-          const int2 *__restrict__ starts, int n) {
+extern "C" __global__ void __launch_bounds__(THREADS, 16 / WARPS)
+    layer(const uint *in, uint *out, const uint2 *__restrict__ weights, int n) {
     __shared__ uint stages[2][ROWS_IN * WIDTH];
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
     const int block_n = blockIdx.x % BLOCKS_N;
     let_next_start();
     uint2 b[NT];
-    int2 start[NT];
-    UNROLLED for (int j = 0; j < NT; ++j) {
-        b[j] = weights[(block_n * NT + j) * 32 + lane];
-        start[j] = starts[(block_n * NT + j) * 4 + t];
-    }
+    UNROLLED for (int j = 0; j < NT; ++j) b[j] = weights[(block_n * NT + j) * 32 + lane];
     for (int e = threadIdx.x; e < 2 * ROWS_IN * WIDTH; e += THREADS) stages[0][e] = 0;
     __syncthreads();
     wait_for_inputs();
 
     const int count = n * STRIPS, stride = gridDim.x / BLOCKS_N;
     const int tap0 = t / 3 * WIDTH + t % 3, tap1 = (t + 4) / 3 * WIDTH + (t + 4) % 3, ninth = 2 * WIDTH + 2;
-    const uint select = (4 + t) << 12 | 0x210;
+    const uint select = (4 + t) << 12 | 0x210, spare = (t < 3 ? 127u : 1u) << 24;
     int index = blockIdx.x / BLOCKS_N, buffer = 0;
     uint raw[TURNS][CHANNELS];
     if (index < count) {
@@ -88,9 +84,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                     const int x = POOL ? unit % SIDE_OUT * 2 + (q >> 1 & 1) : unit % SIDE_OUT;
                     const uint *const from = stage + y * WIDTH + x;
                     a[h] = __byte_perm(from[tap0], from[ninth], select);
-                    a[2 + h] = from[tap1];
+                    a[2 + h] = from[tap1] | spare;
                 }
-                UNROLLED for (int j = 0; j < NT; ++j) imma32(acc[i][j], a, b[j].x, b[j].y, start[j].x, start[j].y);
+                UNROLLED for (int j = 0; j < NT; ++j) imma32(acc[i][j], a, b[j].x, b[j].y);
             }
             UNROLLED for (int r = 0; r < 2 * MT / PARTS; ++r) {
                 uint y[NT];

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu.bcnn import bench
+from gpu.bcnn.bench import LARGEST as LARGEST
 from gpu.bcnn.kernels import ARITHMETICS as ARITHMETICS
 from workloads.api import Check, Progress
 from workloads.bcnn import WORKLOAD

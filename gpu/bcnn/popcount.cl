@@ -91,7 +91,7 @@ __kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void layer(__global 
                     const int valid = !PAD || (iy >= 0 && iy < SIDE && ix >= 0 && ix < SIDE);
                     mask[m] = valid ? ~0u : 0u;
                     pixel[m] = image[m] + (valid ? (iy * SIDE + ix) * WORDS : 0) + word0;
-                    inside[m] += valid;
+                    inside[m] += valid && word0 == 0;
                 }
                 for (int v = 0; v < STAGED_WORDS; v += VECTOR) {
                     __local const uint *at = shared + (t * STAGED_WORDS + v) * CHANNELS + channel * VECTOR;

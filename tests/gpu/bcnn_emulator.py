@@ -91,24 +91,30 @@ def first(step: Step, shape: Shape, images: NDArray[np.int8]) -> Words:
     taps = taps.reshape(*taps.shape[:3], 9, 4)
     a = taps[..., :8, :].copy()
     a[..., :4, 3] = taps[..., 8, :]  # byte t of the ninth tap is the spare byte of lane t's word
-    weights, starts = step.constants
+    a[..., 4:, 3] = [127, 127, 127, 1]
+    (weights,) = step.constants
     signs = weights.view(np.int8).reshape(-1, nt, 8, 4, 2, 4).astype(np.int64)  # blocks, tiles, g, t, register, byte
     acc = np.einsum("nyxrtb,kjgtrb->nyxkjg", a.reshape(*a.shape[:3], 2, 4, 4), signs)
-    acc = acc + starts.reshape(-1, nt, 8)
     assert acc.min() >= 0
     assert acc.max() < 65536
     return finish(shape, acc[..., 0::2] + 65536 * acc[..., 1::2], nt)
 
 
 def conv(step: Step, shape: Shape, x: Words) -> Words:
-    """`conv.cu`."""
+    """`conv.cu` and `region.cu`: a step is two chunks of 128 products, each (ky, kx, plane)."""
     wn, nt, planes = step.choice["wn"], step.choice["nt"], shape.words_in // 4
     chunks = windows(shape, x)
     ones = np.bitwise_count(chunks).sum(axis=(3, 4, 5), dtype=np.int64)
     weights, table = step.constants
     blocks = len(weights)
-    if planes == 1:
-        steps = [((0, kx, 0), (1, kx, 0)) for kx in range(3)] + [((2, 0, 0), (2, 2, 0))]
+    region = step.choice.family == "region"
+    if region and planes == 1:
+        steps, last_tap = [((ky, 0, 0), (ky, 1, 0)) for ky in range(3)] + [((0, 2, 0), (1, 2, 0))], 8
+    elif region:
+        order = [(p, kx, ky) for p in range(planes // 2) for kx in range(3) for ky in range(3)]
+        steps = [((ky, kx, 2 * p), (ky, kx, 2 * p + 1)) for p, kx, ky in order]
+    elif planes == 1:
+        steps, last_tap = [((0, kx, 0), (1, kx, 0)) for kx in range(3)] + [((2, 0, 0), (2, 2, 0))], 7
     else:
         taps = [(ky, kx) for ky in range(3) for kx in range(3)]
         steps = [((*t, 2 * p), (*t, 2 * p + 1)) for t in taps for p in range(planes // 2)]
@@ -124,7 +130,7 @@ def conv(step: Step, shape: Shape, x: Words) -> Words:
                     acc[..., block, w, :, :] += product(a, columns(b[block, w, s, :, half]))
             if planes == 1:
                 last = weights[block, full:].reshape(wn, nt // 4, 32, 4)[w].transpose(0, 2, 1).reshape(nt, 32)
-                acc[..., block, w, :, :] += product(chunks[:, :, :, 7, 0], columns(last))
+                acc[..., block, w, :, :] += product(chunks[:, :, :, last_tap, 0], columns(last))
     kinds = classes(shape)
     limit = table.astype(np.int64).transpose(1, 0, 2, 4, 3)[kinds]  # rows, columns, blocks, wn, tiles, 4 t
     y = halves(acc, ones[..., None, None], limit)
@@ -149,7 +155,7 @@ def gather(step: Step, shape: Shape, x: Words) -> NDArray[Any]:
                 acc[..., block, :, :] += product(a, columns(weights[block, group, ..., word]))
     kinds = classes(shape)
     if shape.layer.last:
-        base = table[kinds].reshape(*kinds.shape, blocks, nt, 8).astype(np.int64)
+        base = table[kinds].transpose(0, 1, 2, 4, 3, 5).reshape(*kinds.shape, blocks, nt, 8).astype(np.int64)
         sums = base + 4 * acc - 2 * ones[..., None, None, None]
         return sums.reshape(*sums.shape[:3], -1)[..., : shape.layer.channels_out].reshape(len(x), -1)
     limit = table.astype(np.int64).transpose(0, 1, 3, 2)[kinds]
