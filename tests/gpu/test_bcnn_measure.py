@@ -133,7 +133,7 @@ def test_both_arithmetics_of_the_baseline_are_measured_in_the_same_run(monkeypat
     assert names == one * 2, "batch by batch"
     assert len({r.conditions["run"] for r in found}) == 1
     modes = ("eager", "graph", "compile", "compile-graph")
-    assert fake.asked == [(a, n, subjects.MAX_SETS, modes) for n in (1, 8) for a in ("fp16", "int8")]
+    assert fake.asked == [(a, n, subjects.TORCH_SETS, modes) for n in (1, 8) for a in ("fp16", "int8")]
     for record in (r for r in found if r.implementation == "gpu/bcnn/torch"):
         assert record.conditions["setting"] == "conv2d, graph"
         assert record.conditions["settings_tried"] == "conv2d, graph: 9.0 us; x: ValueError: no"
@@ -142,7 +142,7 @@ def test_both_arithmetics_of_the_baseline_are_measured_in_the_same_run(monkeypat
         assert {"gpu/bcnn/torch.py", "gpu/bcnn/torch_networks.py", *TIMED} <= set(record.provenance.sources)
     fake.asked.clear()
     records("null", batches=(1,), baseline=True, arithmetics=["int8"], modes=["graph", "eager"])
-    assert fake.asked == [("int8", 1, subjects.MAX_SETS, ("eager", "graph"))]
+    assert fake.asked == [("int8", 1, subjects.TORCH_SETS, ("eager", "graph"))]
 
 
 def test_a_baseline_that_cannot_run_is_refused_at_once(monkeypatch):

@@ -122,6 +122,7 @@ def test_a_setting_with_other_sums_is_no_opponent(monkeypatch):
     right, wrong = Quick(SUMS.astype(np.float16)), Quick(SUMS + (SUMS == 13))
     settings = Settings(load("digits").network, "fp16")
     monkeypatch.setattr(module, "TRIAL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "configure", lambda: None)
     monkeypatch.setattr(settings, "runner", lambda way, mode, images, sets: right if mode == "compile" else wrong)
     runner, way, mode, said = settings.best(IMAGES, SUMS, 3)
     assert (runner, mode) == (right, "compile"), way.name
