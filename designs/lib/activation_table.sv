@@ -44,7 +44,8 @@ module activation_table #(
   end
 
   for (genvar i = 0; i < LANES; i += 2) begin : g_pair
-    logic [OUT-1:0] entries[1 << IN];
+    // Asked for: Yosys would take a LUT for every 64 bits on the parts of Xilinx.
+    (* rom_style = "block" *) logic [OUT-1:0] entries[1 << IN];
     initial $readmemh(TABLE, entries);
 
     for (genvar j = i; j < LANES && j < i + 2; j++) begin : g_port
