@@ -36,9 +36,9 @@ class Family:
     """Costs of logic in one family of parts.
 
     LUTs of a product of two bits with its share of the adders (`product`), of each bit of a number times a sign
-    (`wide`), of a layer's control (`control`); `*_ffs` their flip-flops. `depth` words of ROM fit a LUT a bit, and of
-    RAM if the family has any in LUTs; so many inputs has a multiplexer of one LUT (`mux`). `shapes` are the (words,
-    bits) of a block RAM.
+    (`wide`), of a layer's control (`control`); `*_ffs` their flip-flops. A LUT holds `depth` words of a bit of ROM, and
+    `ram_depth` of RAM (0: there is none in LUTs); `mux` is the inputs of a multiplexer of one LUT. Of the flip-flops
+    `alone` take the place of a LUT each, where both come in pairs. `shapes` are the (words, bits) of a block RAM.
     """
 
     product: float
@@ -50,6 +50,7 @@ class Family:
     depth: int
     ram_depth: int
     mux: int
+    alone: float
     shapes: tuple[tuple[int, int], ...]
 
 
@@ -65,19 +66,21 @@ class Part:
 
 
 #: MODELLED. ecp5: least squares over 20 layers of 1 to 64 channels after synth_ecp5 of Yosys 0.70: LUTs within 35 % of
-#: each (half of them within 10 %), flip-flops within 16 %. ice40 has the same LUT4; xc7 is a guess from LUT6.
+#: each (half of them within 10 %), flip-flops within 16 %. ice40 has the same LUT4, and of two foldings of digits_small
+#: nextpnr-ice40 0.11.1 put 63 % of the flip-flops into cells of their own; the model says 13 and 20 % too many cells.
+#: xc7 is a guess for a LUT6.
 FAMILIES: Mapping[str, Family] = {
     "ecp5": Family(
         product=2.6, wide=1.1, control=330, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=16, ram_depth=16,
-        mux=2, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
+        mux=2, alone=0, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
     ),
     "ice40": Family(
         product=2.6, wide=1.1, control=330, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=16, ram_depth=0,
-        mux=2, shapes=((2048, 2), (1024, 4), (512, 8), (256, 16)),
+        mux=2, alone=0.63, shapes=((2048, 2), (1024, 4), (512, 8), (256, 16)),
     ),
     "xc7": Family(
         product=1.7, wide=1.1, control=250, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=64, ram_depth=32,
-        mux=4, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
+        mux=4, alone=0, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
     ),
 }  # fmt: skip
 
@@ -116,7 +119,7 @@ def estimate(layer: Layer, fold: Fold, family: Family) -> Resources:
     if layer.pool:
         total += ram(layer.side_sums // 2 * (layer.channels_out // fold.pe), fold.pe, family)
         total += Resources(2 * fold.pe, 3 * fold.pe, 0)
-    return total
+    return total + Resources(family.alone * total.ffs, 0, 0)
 
 
 def _window(layer: Layer, fold: Fold, family: Family) -> Resources:
@@ -157,10 +160,12 @@ def rom(words: int, bits: int, family: Family) -> Resources:
 
 
 def ram(words: int, bits: int, family: Family) -> Resources:
-    """A memory that is read and written, with its register: block RAM, RAM in LUTs, or block RAM for want of that."""
-    if not family.ram_depth or (words >= BLOCK_WORDS and words * bits >= 2 * BLOCK_BITS):
+    """A memory that is read and written, with its register: block RAM, RAM in LUTs, or flip-flops for want of that."""
+    if words >= BLOCK_WORDS and words * bits >= (2 * BLOCK_BITS if family.ram_depth else BLOCK_BITS / 4):
         return Resources(0, bits, blocks(words, bits, family))
-    return Resources(bits * -(-words // family.ram_depth), bits, 0)
+    if family.ram_depth:
+        return Resources(bits * -(-words // family.ram_depth), bits, 0)
+    return Resources(words * bits / family.mux, (words + 1) * bits, 0)
 
 
 def blocks(words: int, bits: int, family: Family) -> int:

@@ -88,7 +88,8 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         resources.check_fits(presets.folding("digits"), part("ice40up5k"))
     with pytest.raises(DoesNotFit, match="fc1"):
         solver.for_part(LAYERS["binarynet"], ECP5)
-    assert resources.check_fits(presets.folding("digits"), ECP5).luts > 0
+    assert resources.check_fits(presets.folding("digits"), ECP5, 0.2).luts > 0
+    assert resources.check_fits(presets.folding("digits_small"), part("ice40up5k")).luts > 0
 
 
 def test_unknown_part_lists_those_there_are() -> None:
