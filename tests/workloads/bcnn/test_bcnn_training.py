@@ -131,6 +131,22 @@ def test_a_short_training_learns_and_is_exact_on_every_test_image() -> None:
     assert train.accuracy_of(network, parts.validation) > 0.5
 
 
+def test_the_weights_of_the_best_epoch_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+
+    class First(train.Best):
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            if epoch == 0:
+                self.epoch, self.kept = 1, self.model.get_weights()
+                kept.extend(self.kept)
+
+    monkeypatch.setattr(train, "Best", First)
+    parts = digits.load()
+    model, epoch = train.fit(LAYERS["digits_small"], parts.train, parts.validation, SHORT)
+    assert epoch == 1
+    assert all(np.array_equal(a, b) for a, b in zip(model.get_weights(), kept, strict=True))
+
+
 def test_training_never_sees_the_test_images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     parts = digits.load()
     none = Images(parts.test.pixels[:0], parts.test.labels[:0])
