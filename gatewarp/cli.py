@@ -48,6 +48,9 @@ class NoImplementation(ValueError):
 
 PACKAGES = ("gatewarp", "workloads", "designs", "hls", "gpu", "compare")
 
+#: Quantities of a build that are counts of what a part has.
+RESOURCES = ("luts", "ffs", "brams", "dsps")
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Case = Annotated[str | None, typer.Option(help="One case of the workload; default: every one.")]
 WorkloadName = Annotated[str, typer.Argument(help="A workload; see `gatewarp list workloads`.")]
@@ -199,64 +202,84 @@ def verify(
     raise typer.Exit(1 if failed or not done else 0)
 
 
-@app.command(epilog="Example: gatewarp build track --case embed --board ulx3s-85f --seeds 10")
+@app.command(
+    epilog="Examples: gatewarp build track --case embed --board ulx3s-85f --seeds 10; "
+    "gatewarp build bcnn --case binarynet --part xc7vx690t"
+)
 def build(
     workload: WorkloadName,
-    board: Annotated[str, typer.Option(help="A board; see `gatewarp list boards`.")],
+    board: Annotated[str | None, typer.Option(help="A board; see `gatewarp list boards`.")] = None,
+    part: Annotated[str | None, typer.Option(help="Or a part alone: xc7vx690t, xc7z020, ice40up5k.")] = None,
     case: Case = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of place and route; Fmax is their median.")] = 10,
     reuse: Annotated[bool, typer.Option(help="Keep a record whose sources are unchanged instead of building.")] = False,
     bitstreams: Annotated[Path | None, typer.Option("--out", help="Folder for bitstreams; default: build/.")] = None,
     json_output: Json = False,
 ) -> None:
-    """Synthesise, place, route and pack a bitstream; record resources and clock."""
+    """Synthesise, place, route and pack a bitstream for a board, or as far as open tools go for a part; record it."""
     from designs import boards
+    from designs.flow import parts
 
     registry.check_case(workload, case)
-    boards.load(board)
+    if (board is None) == (part is None):
+        raise typer.BadParameter("give either --board or --part")
+    target = boards.load(board).name if board else parts.part(part or "").name
+    way, fits, more = ("build", "fits", {"out": bitstreams}) if board else ("build_part", "fits_part", {})
     modules = {name: registry.implementation(name) for name in registry.implementations(workload)}
-    builders = {name: module for name, module in modules.items() if hasattr(module, "build")}
+    builders = {name: module for name, module in modules.items() if hasattr(module, way)}
     able = sorted({each for module in builders.values() for each in module.CASES})
+    if not able:
+        raise NoImplementation(f"no implementation of {workload} can be built for {target}")
     if case is not None and case not in able:
         raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
-    fresh = _unchanged(board, seeds) if reuse else {}
+    fresh = _unchanged(target, seeds) if reuse else {}
     made: list[Any] = []
     for name, module in builders.items():
         for each in registry.cases_of(module, case):
-            if case is None and not getattr(module, "fits", lambda *_: True)(each, board):
-                err.print(f"{name} {each}: too large for {board}", highlight=False)
+            if case is None and not getattr(module, fits, lambda *_: True)(each, target):
+                err.print(f"{name} {each}: too large for {target}", highlight=False)
                 continue
             if kept := fresh.get((name, each)):
                 err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
                 continue
             with _progress() as progress:
-                made += module.build(each, board=board, seeds=seeds, out=bitstreams, progress=progress)
-    _write(f"build-{workload}-{board}", made)
+                chosen = {"board" if board else "part": target, "seeds": seeds, "progress": progress, **more}
+                made += getattr(module, way)(each, **chosen)
+    _write(f"build-{workload}-{target}", made)
     if json_output:
         _print_json([json.loads(r.to_json()) for r in made])
         return
     for r in made:
-        fmax = r.get("fmax")
-        counts = ", ".join(f"{m.value:g} {m.quantity}" for m in r.measurements if m is not fmax)
-        out.print(
-            f"{r.implementation} {r.case} on {board}: {fmax.value / 1e6:.1f} MHz median of {fmax.samples} seeds "
-            f"({fmax.low / 1e6:.1f} to {fmax.high / 1e6:.1f}), {counts}",
-            highlight=False,
-        )
+        out.print("\n".join(_built(r, target)), highlight=False)
+
+
+def _built(r: Any, target: str) -> Iterator[str]:
+    """Lines about a record of resources, and of a clock where there is one."""
+    fmax, used = r.get("fmax"), r.get("utilisation")
+    counts = ", ".join(f"{m.value:,.0f} {m.quantity}" for m in r.measurements if m.quantity in RESOURCES)
+    clock = "no clock, for there is no place and route"
+    if fmax is not None:
+        low, high = fmax.low / 1e6, fmax.high / 1e6
+        clock = f"{fmax.value / 1e6:.1f} MHz median of {fmax.samples} seeds ({low:.1f} to {high:.1f})"
+    yield f"{r.implementation} {r.case} on {target}: {clock}, {counts}"
+    if used is not None:
+        verdict = "fits" if r.conditions["fits"] else "[bold yellow]DOES NOT FIT[/]"
+        yield f"{verdict}: {used.value:.1%} of the {r.conditions['scarce']} ({r.conditions['resources_of']})"
+    if "board_clock_hz" in r.conditions:
         met = "meets" if r.conditions["bitstream_clock_met"] else "[bold yellow]MISSES[/]"
-        out.print(
-            f"its bitstream {met} the board's clock of {r.conditions['board_clock_hz'] / 1e6:g} MHz", highlight=False
-        )
+        yield f"its bitstream {met} the board's clock of {r.conditions['board_clock_hz'] / 1e6:g} MHz"
 
 
-def _unchanged(board: str, seeds: int) -> dict[tuple[str, str], Path]:
-    """The files of routings of today's sources over at least as many seeds, by implementation and case."""
+def _unchanged(target: str, seeds: int) -> dict[tuple[str, str], Path]:
+    """The files of builds of today's sources for a board or part, over at least as many seeds, by name and case."""
     stale = StaleCheck(repo_root())
     found = {}
     for item in scan(*_folders())[0]:
         r = item.record
-        enough = isinstance(tried := r.conditions.get("seeds"), int) and tried >= seeds
-        if enough and r.conditions.get("board") == board and not stale(r):
+        tried = r.conditions.get("seeds")
+        enough = isinstance(tried, int) and tried >= seeds and r.get("fmax") is not None
+        enough = enough or (tried is None and r.get("utilisation") is not None)
+        if enough and target in (r.conditions.get("board"), r.device) and not stale(r):
             found[r.implementation, r.case] = item.path
     return found
 

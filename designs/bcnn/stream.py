@@ -14,11 +14,13 @@ from compare.provenance import repo_root
 from compare.record import Boundary, Measurement, Record, Stage
 from designs import boards, lib
 from designs.bcnn import presets, resources, simulation
-from designs.bcnn.folding import vector_folds
-from designs.bcnn.generate import GENERATORS, Design, generate
+from designs.bcnn.folding import Fold, vector_folds
+from designs.bcnn.generate import GENERATORS, Design, generate, layer_of
 from designs.bcnn.resources import DoesNotFit
 from designs.bcnn.simulation import Run, SimulationFailed, Trace
+from designs.flow import parts
 from designs.flow.evidence import Core, build_on_board, simulated
+from designs.flow.on_part import Piece, routed, synthesised
 from workloads.api import Check, Progress
 from workloads.bcnn import WORKLOAD, parameters
 from workloads.bcnn.cases import LAYERS
@@ -39,6 +41,12 @@ TOLERANCE = 0.02
 
 #: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
 BOARD_MHZ = 100.0
+
+#: Clock that place and route works towards on a part without a board.
+PART_MHZ = 48.0
+
+#: Products a cycle up to which a layer is synthesised flat; larger ones keep the rows of their unit, all equal, apart.
+FLAT = 2048
 
 #: Share of a part that a network may take for place and route to be easy.
 SHARE = 0.8
@@ -211,6 +219,17 @@ def fits(case: str, board: str) -> bool:
     return True
 
 
+def fits_part(case: str, part: str) -> bool:
+    """Whether `build_part` goes through: a synthesis only counts, a routing needs the place."""
+    chosen = parts.part(part)
+    try:
+        if chosen.family == "ice40":
+            resources.check_fits(presets.folding(case), chosen)
+    except DoesNotFit:
+        return False
+    return True
+
+
 def _check_fits(case: str, board: str) -> None:
     resources.check_fits(presets.folding(case), resources.part(boards.load(board).part), SHARE)
 
@@ -227,3 +246,28 @@ def build(
     yield build_on_board(
         core_of(design), board=board, mhz=BOARD_MHZ, sources=sources_of(design), seeds=seeds, out=out, progress=progress
     )
+
+
+def build_part(case: str, *, part: str, seeds: int = 10, progress: Progress | None = None) -> Iterator[Record]:
+    """Resources on a part without a board, layer by layer for parts of Xilinx, with a clock for iCE40.
+
+    Errors: UnknownNameError; DoesNotFit before place and route; BoardError for a part that needs a board; FlowError,
+    MissingTool.
+    """
+    chosen = parts.part(part)
+    design = generate(case)
+    core, sources = core_of(design), sources_of(design)
+    if chosen.family == "xc7":
+        pieces = [_piece(design, layer, fold) for layer, fold in zip(design.layers, design.folding.folds, strict=True)]
+        yield synthesised(core, chosen, pieces, sources=sources, progress=progress)
+    elif chosen.family == "ice40":
+        resources.check_fits(design.folding, chosen)
+        yield routed(core, chosen, mhz=PART_MHZ, sources=sources, seeds=seeds, progress=progress)
+    else:
+        raise boards.BoardError(f"{part} is placed and routed for a board; boards: {', '.join(boards.names())}")
+
+
+def _piece(design: Design, layer: str, fold: Fold) -> Piece:
+    one = layer_of(design, layer)
+    keep = ("dot_product",) if fold.simd * fold.pe > FLAT else ()
+    return Piece(layer, one.top, one.sources, one.memories, keep)
