@@ -84,7 +84,7 @@ def first_step(shape: Shape, weight: Bits, threshold: Thresholds, c: Choice) -> 
     return Step(
         layer.name,
         _source("first", macros),
-        (np.stack([word[lanes, _T], word[lanes, _T + 4]], axis=-1),),
+        (np.ascontiguousarray(np.stack([word[lanes, _T], word[lanes, _T + 4]], axis=-1)),),
         groups,
         32 * c["warps"],
         0,

@@ -30,29 +30,28 @@ def check(network: Network) -> None:
 
 def choices(network: Network, index: int, n: int, info: Info) -> Iterator[Choice]:
     """Yield what tuning may try for layer `index` at batch `n`."""
-    gpu = info.warp > 1
+    gpu, ptx = info.warp > 1, int(info.warp == 32 and info.tensor)
     if index == 0:
-        for local in (64, 128, 256) if gpu else (16,):
-            yield Choice("first", local=local, dp4a=int(info.warp == 32 and info.tensor))
+        for local in (64, 256) if gpu else (16,):
+            yield Choice("first", local=local, dp4a=ptx)
         return
     shape = layout.shapes(network, 1)[index]
     layer, parts = shape.layer, shape.parts
-    words = shape.words_in
-    vector = 4 if words % 4 == 0 else 2 if words % 2 == 0 else 1
+    vector = next(v for v in (4, 2, 1) if shape.words_in % v == 0)
+    same = {"vector": vector, "carry": int(vector > 1), "ptx": ptx, "wide": int(gpu)}
     if not gpu:
-        yield Choice("popcount", tm=parts, tn=2, channels=32, local=32, vector=vector, wide=0, carry=int(vector > 1))
+        yield Choice("popcount", tm=parts, tn=2, channels=32, local=32, **same)
         return
-    few = n * shape.units * parts * layer.channels_out <= 2**18
-    for carry in range(2 if vector > 1 else 1):
-        for tm, tn, channels, local in (
-            ((4, 4, 64, 256), (4, 4, 64, 128), (8, 4, 64, 256), (4, 8, 64, 256), (4, 4, 128, 256))
-            if not few
-            else ((4, 1, 32, 64), (parts, 1, 32, 64), (parts, 2, 32, 32))
-        ):
-            if channels <= max(32, -(-layer.channels_out // 32) * 32):
-                yield Choice(
-                    "popcount", tm=tm, tn=tn, channels=channels, local=local, vector=vector, wide=1, carry=carry
-                )
+    tiles: tuple[tuple[int, int, int, int], ...]
+    if n * shape.units * parts * layer.channels_out <= 2**18:
+        tiles = ((4, 1, 32, 64), (parts, 1, 32, 64), (parts, 2, 32, 32))
+    else:
+        tiles = ((4, 4, 64, 256), (4, 4, 64, 128), (4, 8, 64, 256), (8, 4, 64, 128))
+    for tm, tn, channels, local in tiles:
+        if channels <= max(32, -(-layer.channels_out // 32) * 32):
+            yield Choice("popcount", tm=tm, tn=tn, channels=channels, local=local, **same)
+    if vector > 1 and tiles[0][1] == 4 and layer.channels_out >= 64:
+        yield Choice("popcount", tm=4, tn=4, channels=64, local=256, **(same | {"carry": 0}))
 
 
 def step(network: Network, index: int, choice: Choice) -> Step:
@@ -106,6 +105,7 @@ def popcount_step(shape: Shape, weight: NDArray[np.uint8], threshold: NDArray[np
         "VECTOR": vector,
         "WIDE": c["wide"],
         "CARRY": c["carry"],
+        "PTX": c["ptx"],
     }
     units = c["local"] * c["tn"] // channels * c["tm"] // shape.parts
 

@@ -53,7 +53,7 @@ def test_popcount_counts_carries_and_stages_weights(device, monkeypatch):
     # A whole layer, some taps, some words at a time.
     for carry, tm, tn, local, staged in ((0, 4, 4, 16, 32 * 1024), (1, 4, 4, 16, 2048), (1, 8, 2, 32, 256)):
         monkeypatch.setattr(popcount, "_STAGED", staged)
-        tile = {"channels": 32, "local": local, "wide": 0, "carry": carry}
+        tile = {"channels": 32, "local": local, "wide": 0, "carry": carry, "ptx": 0}
         vectors = [layout_vector(net, i) for i in (1, 2, 3)]
         chosen = [first, *(Choice("popcount", tm=tm, tn=tn, vector=v, **tile) for v in vectors)]
         assert run(device, net, chosen, x) == (True, 0.0, None), (carry, tm, staged)
