@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu.bcnn.kernels import ARITHMETICS, Choice, Kernel, Network, Step, choices, kernels, make, supported
+from gpu.bcnn.kernels import ARITHMETICS, Choice, Kernel, Network, Step, choices, kernels, make, step_of, supported
 from gpu.bcnn.launch import chain
 from gpu.runtime.device import Device, open_device
 from gpu.runtime.loop import DeviceRunner
@@ -31,7 +31,6 @@ class Bench:
         self.device = device
         self.network = network
         self._bound: dict[tuple[str, Choice], tuple[Any, list[Any]]] = {}
-        self._made: dict[tuple[Choice, ...], Kernel] = {}
 
     def _program(self, step: Step) -> tuple[Any, list[Any]]:
         key = (step.layer, step.choice)
@@ -118,18 +117,10 @@ class Bench:
             self._launch(self._step(index, best[-1]), source, target, n)()
             self.device.finish()
             source = target
-        return self._kernel(tuple(best)), times
+        return make(self.network, best, info), times
 
     def _step(self, index: int, choice: Choice) -> Step:
-        from gpu.bcnn.kernels import family
-
-        step: Step = family(self.device.info).step(self.network.layers, index, choice)
-        return step
-
-    def _kernel(self, chosen: tuple[Choice, ...]) -> Kernel:
-        if chosen not in self._made:
-            self._made[chosen] = make(self.network, chosen, self.device.info)
-        return self._made[chosen]
+        return step_of(self.network, index, choice, self.device.info)
 
     def _median(self, launch: Any) -> int:
         few = self.device.info.warp == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Network:
     """One case's parameters as kernels need them."""
 
     layers: Reference
+    steps: dict[tuple[str, int, Choice], Step] = field(default_factory=dict, compare=False, repr=False)
+    """Launches that were built already."""
 
     @classmethod
     def of(cls, parameters: Any) -> Network:
@@ -150,6 +152,14 @@ def choices(network: Network, index: int, n: int, info: Info) -> list[Choice]:
     return found
 
 
+def step_of(network: Network, index: int, choice: Choice, info: Info) -> Step:
+    """The launch of layer `index`, built once."""
+    key = (info.api, index, choice)
+    if key not in network.steps:
+        network.steps[key] = family(info).step(network.layers, index, choice)
+    return network.steps[key]
+
+
 def make(network: Network, chosen: Sequence[Choice], info: Info) -> Kernel:
     """Build a whole network of one choice for each layer. Errors: Unsupported, naming the layer and the condition."""
     module, layers = family(info), network.layers
@@ -158,7 +168,7 @@ def make(network: Network, chosen: Sequence[Choice], info: Info) -> Kernel:
     return Kernel(
         module.VARIANT,
         ARITHMETICS[0],
-        tuple(module.step(layers, index, choice) for index, choice in enumerate(chosen)),
+        tuple(step_of(network, index, choice, info) for index, choice in enumerate(chosen)),
         rows * columns * channels,
         layers.layers[-1].channels_out * layers.layers[-1].side_out ** 2,
         module.FILES,

@@ -168,7 +168,7 @@ def test_nvidia_hardware():
     from gpu.runtime.device import list_devices
 
     if not any(name.startswith("cuda") for name in list_devices()):
-        pytest.skip("no NVIDIA GPU here: the tensor-core kernels are proved in numpy and by `gatewarp verify` there")
+        pytest.skip("no NVIDIA GPU here: their text is proved on the CPU, and by `gatewarp verify` there")
     from gpu.bcnn import cuda
 
     for case in ("digits", "cnv"):
