@@ -6,7 +6,7 @@ image was taken, cycle in which the sums were, sums in hexadecimal. After each r
 how many cycles each layer's unit worked.
 
 How it may be paced: `idle` is the chance, of 256, that the source offers nothing in a cycle; `gap` cycles pass between
-two images; with `single` an image waits until the results of the one before are out. Before each result the sink waits
+two images; with `single` an image waits until the results of the one before are out. The sink lets each result wait for
 a random time of up to `hold` cycles (a power of two, or 0). The rules of the stream are checked: an offered word stays.
 """
 
@@ -102,6 +102,7 @@ module {TOP} (
   wire [31:0] image_next = image + 32'(ends);
   wire [31:0] pause_next = ends ? gap : pause - 32'(pause != 0);
   wire [31:0] got_next = got + 32'(give);
+  wire [31:0] wait_next = give ? sink_lfsr & hold_mask : wait_left - 32'(m_valid && wait_left != 0);
   wire waits = pause_next != 0 || (single && pixel_next == 0 && image_next != got_next);
 
   always_ff @(posedge clk) begin
@@ -120,9 +121,9 @@ module {TOP} (
         s_valid <= image_next != count && !waits && source_lfsr[7:0] >= idle;
         s_data <= images[(first+image_next)*PIXELS+pixel_next];
       end
-      // A new wait begins with each result, also with the first.
-      wait_left <= give ? sink_lfsr & hold_mask : wait_left - 32'(wait_left != 0);
-      m_ready <= give ? hold == 0 : wait_left == 0;
+      // While a result is offered; with no wait the sink is ready before.
+      wait_left <= wait_next;
+      m_ready <= wait_next == 0;
       held <= m_valid && !m_ready;
       kept <= m_data;
       if ((held && (!m_valid || m_data != kept)) || (m_valid && !m_last) || (give && got >= image_next)) broken <= 1'b1;

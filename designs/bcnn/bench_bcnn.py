@@ -33,10 +33,10 @@ async def bcnn(dut: Any) -> None:
         await RisingEdge(dut.clk)
         dut.go.value = 0
         await RisingEdge(dut.done)
+        assert dut.broken.value == 0, f"run {number}: a word changed, fell, came without tlast or too early"
         if dut.stuck.value == 1:
             where = Path("results.txt").read_text().split("stuck ")[-1].strip()
             raise AssertionError(f"run {number}: nothing moved for {int(run[-1])} cycles; valid and ready: {where}")
-        assert dut.broken.value == 0, f"run {number}: a word changed, fell, came without tlast or came too early"
     await ClockCycles(dut.clk, 64)
     assert dut.broken.value == 0, "a word too many"
     lines = Path("results.txt").read_text().split("\n")

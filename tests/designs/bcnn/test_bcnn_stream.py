@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,61 @@ def test_what_stands_still_fails_both_checks(monkeypatch: pytest.MonkeyPatch) ->
     assert all(check.detail == "nothing moved" for check in checks)
 
 
+def test_runs_are_paced_as_they_say() -> None:
+    design = generate.generate("digits_small")
+    images = WORKLOAD.inputs("digits_small", 16, 1)
+    interval = design.folding.interval
+    runs = [Run(3, single=True), Run(3, single=True, idle=250), Run(3, gap=5000), Run(16, hold=4096), Run(16)]
+    single, idle, gap, held, free = simulation.run(design, images, runs)
+    assert (single.entered[1:] > single.left[:-1]).all()
+    assert len(set(single.latency)) == 1
+    # 64 pixels in 43 times as many cycles.
+    assert (idle.latency > single.latency + 300).all()
+    assert len(set(idle.latency)) > 1
+    assert (np.diff(gap.entered) > 5000).all()
+    # 2,048 cycles on average before each result is taken; the core fills up and waits.
+    assert held.interval > 1.5 * interval
+    assert held.latency[-1] > free.latency[-1] + 2 * interval
+    assert free.interval == interval
+
+
+def test_the_paces_of_a_check() -> None:
+    design = generate.generate("digits_small")
+    chosen = stream.paces(design, 20, 1)
+    keeps = {pace.name: pace.keeps for pace in chosen}
+    interval = ("full batch", "slow source", "gaps")
+    assert keeps == {**dict.fromkeys(interval, "interval"), "one at a time": "latency", "stalls": ""}
+    assert chosen[0].run.count == 20
+    assert all(pace.run.count >= stream.ITEMS for pace in chosen if pace.keeps == "interval")
+    # Twice the pixels that are needed, and a sink that may take as long as three images.
+    assert design.pixels / (1 - chosen[1].run.idle / 256) == pytest.approx(design.folding.interval / 2, rel=0.05)
+    assert chosen[4].run.hold > 2 * design.folding.interval
+
+
+TOGGLE = "logic t;\nalways_ff @(posedge clk) t <= !t;\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "instead"),
+    [
+        ("assign m_axis_tdata = w4_data;", TOGGLE + "assign m_axis_tdata = w4_data ^ 160'(t);"),
+        ("assign m_axis_tvalid = w4_valid;", TOGGLE + "assign m_axis_tvalid = w4_valid && t;"),
+        ("assign m_axis_tvalid = w4_valid;", "assign m_axis_tvalid = 1'b1;"),
+        ("assign m_axis_tlast = 1'b1;", "assign m_axis_tlast = 1'b0;"),
+    ],
+    ids=["data changes", "valid falls", "too early", "no last"],
+)
+def test_the_bench_knows_the_rules_of_a_stream(ending: str, instead: str, tmp_path: Path) -> None:
+    design = generate.generate("digits_small")
+    core = tmp_path / "bcnn_core.sv"
+    text = design.sources[-1].read_text()
+    assert text.count(ending) == 1
+    core.write_text(text.replace(ending, instead))
+    broken = replace(design, sources=(*design.sources[:-1], core))
+    with pytest.raises(simulation.SimulationFailed, match="run 0: a word changed, fell, came without tlast"):
+        simulation.run(broken, WORKLOAD.inputs("digits_small", 3, 1), [Run(3, hold=64, patience=10_000)])
+
+
 def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     images = WORKLOAD.inputs("digits_small", 2, 1)
     design = generate.generate("digits_small")
@@ -120,7 +176,7 @@ def test_images_of_a_check() -> None:
 
 
 def test_only_what_fits_is_built() -> None:
-    assert [case for case in stream.CASES if stream.fits(case, "ulx3s-85f")] == ["digits", "digits_small"]
+    assert [case for case in stream.CASES if stream.fits(case, "ulx3s-85f")] == ["cnv", "digits", "digits_small"]
     assert set(presets.FOLDS) == set(stream.CASES) == set(stream.LARGEST) == set(presets.SOURCES)
 
 
@@ -143,5 +199,5 @@ def test_every_case_is_built_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(stream, "build", lambda case, **_: asked.append(case) or [])
     assert CliRunner().invoke(app, ["build", "bcnn", "--board", "ulx3s-85f", "--json"]).exit_code == 0
-    assert asked == ["digits", "digits_small"]
+    assert asked == ["cnv", "digits", "digits_small"]
     assert resources.part("lfe5u-85f").luts == 83_640
