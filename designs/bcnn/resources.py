@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 from designs.bcnn.folding import Fold, Folding, mask_group, vector_folds
 from designs.bcnn.weights import acc_bits
+from designs.flow.parts import DoesNotFit as DoesNotFit
 from designs.flow.parts import Part as Part
 from designs.flow.parts import part as part
 from workloads.bcnn.network import Layer
-
-
-class DoesNotFit(ValueError):
-    """A network that is too large for a part; the message names the layer that takes most and what to change."""
 
 
 @dataclass(frozen=True)

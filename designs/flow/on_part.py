@@ -95,10 +95,12 @@ def routed(
     mhz: float,
     sources: Iterable[str],
     seeds: int = 10,
+    extra: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Record:
     """Clock and resources of a core on an iCE40, in a wrapper with registers at its pins, over `seeds`.
 
+    `extra` are options of Yosys' `synth_ice40`, such as `-dsp` for multipliers.
     Errors: FlowError with nextpnr's line when no legal placement is found; MissingTool.
     """
     if progress:
@@ -106,7 +108,7 @@ def routed(
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
         top = Path(folder) / f"{_HARNESS}.sv"
         top.write_text(fmax_top(core.top, core.in_bits, core.out_bits, name=_HARNESS))
-        synthesis = ice40.synth_ice40(_HARNESS, [*core.sources, top], data=core.memories)
+        synthesis = ice40.synth_ice40(_HARNESS, [*core.sources, top], data=core.memories, extra=extra)
     spread = ice40.route_seeds(
         synthesis.json, seeds=seeds, progress=progress, device=part.device, package=part.package, target_mhz=mhz
     )

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from workloads.api import UnknownNameError
 
 
+class DoesNotFit(ValueError):
+    """A network that is too large for a part; the message names the layer that takes most and what to change."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One device. Totals are the vendor's; `compare/facts` has each with its source.
@@ -27,6 +31,11 @@ class Part:
     dsps: int
     device: str = ""
     package: str = ""
+
+    @property
+    def memory_bits(self) -> int:
+        """What all block RAMs hold."""
+        return self.brams * (4_096 if self.family == "ice40" else 18_432)
 
     def share(self, counts: Mapping[str, int]) -> dict[str, float]:
         """Fraction of the part (1.0: all of it) that is used of `luts`, `ffs`, `brams` and `dsps`."""

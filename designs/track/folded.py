@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from compare.provenance import repo_root
 from compare.record import Record
 from designs import boards, lib
+from designs.flow import parts
 from designs.flow.evidence import Core, build_on_board, simulated
-from designs.flow.folding import FoldingError, bits_of
+from designs.flow.folding import bits_of
+from designs.flow.on_part import Piece, routed, synthesised
+from designs.flow.parts import DoesNotFit, Part
 from designs.flow.verilator import BuildOptions, SimulationResult, simulate
 from designs.track import folding, generate
 from designs.track.folding import Folding
@@ -44,12 +47,14 @@ SIZED_FOR: Mapping[str, tuple[str, int]] = {
 }
 #: The most hits of one check, where each takes long to simulate.
 LARGEST: Mapping[str, int] = {"exatrkx": 300}
-#: Cases whose weights fit the memory of a lab board's part.
-BUILDABLE = ("embed", "compact")
 #: Layers keep whole multiples of this many neurons, so that they have divisors.
 NEURONS_MULTIPLE = 4
 #: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
 BOARD_MHZ = 120.0
+#: Clock that place and route works towards on a part without a board.
+PART_MHZ = 30.0
+#: Products a cycle up to which a layer is synthesised flat.
+FLAT = 64
 
 
 @dataclass(frozen=True)
@@ -190,9 +195,39 @@ def verify(case: str, *, samples: int = 10_000, seed: int = 1, progress: Progres
     )
 
 
+def check_fits(case: str, part: Part) -> None:
+    """Errors: DoesNotFit when a part has too little memory for the weights or too few multipliers."""
+    layers, chosen = network(case).layers, default_folding(case)
+    bits = {layer.name: layer.weight.size * layer.w_bits for layer in layers}
+    products = {name: fold.simd * fold.pe for name, fold in zip(chosen.names, chosen.folds, strict=True)}
+    for what, each, have, advice in (
+        ("bits of weights", bits, part.memory_bits, "choose a larger part"),
+        ("multipliers", products, part.dsps, "choose a larger part or fold it further"),
+    ):
+        if sum(each.values()) > have:
+            largest = max(each, key=lambda name: each[name])
+            raise DoesNotFit(
+                f"{case} does not fit {part.name}: {sum(each.values()):,} {what}, of which {largest} has "
+                f"{each[largest]:,}, against {have:,}; {advice}"
+            )
+
+
 def fits(case: str, board: str) -> bool:
-    """Whether the weights of a case fit the memory of a board's part."""
-    return case in BUILDABLE
+    """Whether `build` goes through: whether a board's part has the memory and the multipliers."""
+    return _fits(case, parts.part(boards.load(board).part))
+
+
+def fits_part(case: str, part: str) -> bool:
+    """Whether `build_part` goes through: a synthesis only counts, a routing needs the place."""
+    return parts.part(part).family != "ice40" or _fits(case, parts.part(part))
+
+
+def _fits(case: str, part: Part) -> bool:
+    try:
+        check_fits(case, part)
+    except DoesNotFit:
+        return False
+    return True
 
 
 def build(
@@ -200,19 +235,38 @@ def build(
 ) -> Iterator[Record]:
     """Place, route and pack the core behind the board's serial port; see `designs.flow.evidence.build_on_board`.
 
-    Errors: those, and FoldingError for a case whose weights no lab board's part can hold.
+    Errors: those, and DoesNotFit before any tool runs.
     """
-    if case not in BUILDABLE:
-        bits = {layer.name: layer.weight.size * layer.w_bits for layer in network(case).layers}
-        largest = max(bits, key=lambda name: bits[name])
-        raise FoldingError(
-            f"{case} does not fit {boards.load(board).part}: its weights take {sum(bits.values()):,} bits of memory, "
-            f"{largest} alone {bits[largest]:,}; cases that fit: {', '.join(BUILDABLE)}"
-        )
+    check_fits(case, parts.part(boards.load(board).part))
     made = core(design(case))
     yield build_on_board(
         made, board=board, mhz=BOARD_MHZ, sources=sources_of(case), seeds=seeds, out=out, progress=progress
     )
+
+
+def build_part(case: str, *, part: str, seeds: int = 10, progress: Progress | None = None) -> Iterator[Record]:
+    """Resources on a part without a board, layer by layer for parts of Xilinx, with a clock for iCE40.
+
+    Errors: UnknownNameError; DoesNotFit before place and route; BoardError for a part that needs a board; FlowError,
+    MissingTool.
+    """
+    chosen = parts.part(part)
+    made = design(case)
+    if chosen.family == "xc7":
+        layers = [generate.layer_of(made, layer.name) for layer in made.layers]
+        pieces = [
+            # Rows of a unit are equal: in a large layer one of them is mapped for all.
+            Piece(name, one.top, one.sources, one.memories, ("dot_product",) if fold.simd * fold.pe > FLAT else ())
+            for name, fold, one in zip(made.folding.names, made.folding.folds, layers, strict=True)
+        ]
+        yield synthesised(core(made), chosen, pieces, sources=sources_of(case), progress=progress)
+    elif chosen.family == "ice40":
+        check_fits(case, chosen)
+        yield routed(
+            core(made), chosen, mhz=PART_MHZ, sources=sources_of(case), seeds=seeds, extra=("-dsp",), progress=progress
+        )
+    else:
+        raise boards.BoardError(f"{part} is placed and routed for a board; boards: {', '.join(boards.names())}")
 
 
 def pack(rows: Ints, width: int) -> NDArray[np.uint8]:

@@ -11,7 +11,8 @@ import pytest
 from track_networks import fixed_network, table_network
 
 from designs.boards import BoardError
-from designs.flow.folding import FoldingError, divisors
+from designs.flow.folding import divisors
+from designs.flow.parts import DoesNotFit
 from designs.flow.verilator import BuildOptions, lint, simulate
 from designs.flow.yosys import cell_library, synth_ecp5
 from designs.track import folded, folding, generate
@@ -184,10 +185,24 @@ def test_bad_input_is_refused_before_any_tool_runs(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("designs.flow.tools.run_tool", no_tool)
     monkeypatch.setattr("designs.flow.yosys.run_tool", no_tool)
-    with pytest.raises(
-        FoldingError, match=r"exatrkx does not fit lfe5u-85f: its weights take 10,567,680 bits .* layer2"
-    ):
+    wide = r"exatrkx does not fit {}: 10,567,680 bits of weights, of which layer2 has 2,097,152, against {}; choose"
+    with pytest.raises(DoesNotFit, match=wide.format("lfe5u-85f", "3,833,856")):
         next(folded.build("exatrkx", board="ulx3s-85f"))
+    with pytest.raises(DoesNotFit, match=wide.format("ice40up5k", "122,880")):
+        next(folded.build_part("exatrkx", part="ice40up5k"))
+    assert [folded.fits(case, "ulx3s-85f") for case in folded.CASES] == [True, True, False]
+    assert [folded.fits_part(case, "ice40up5k") for case in folded.CASES] == [True, True, False]
+    assert folded.fits_part("exatrkx", "xc7z020"), "only counted there"
+    with monkeypatch.context() as larger:
+        larger.setattr(folded, "SIZED_FOR", {"embed": ("lfe5u-12f", 28)})
+        with pytest.raises(
+            DoesNotFit, match=r"ice40up5k: 26 multipliers, of which layer2 has 14, against 8; .* fold it"
+        ):
+            next(folded.build_part("embed", part="ice40up5k"))
+    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: ulx3s-85f"):
+        next(folded.build_part("embed", part="lfe5u-85f"))
+    with pytest.raises(UnknownNameError, match="unknown part 'xc7z'"):
+        next(folded.build_part("embed", part="xc7z"))
     with pytest.raises(BoardError, match="unknown board 'icestick'"):
         next(folded.build("embed", board="icestick"))
     with pytest.raises(UnknownNameError, match="unknown case 'big'"):
