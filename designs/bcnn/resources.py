@@ -55,7 +55,7 @@ class Family:
 #: MODELLED. ecp5: least squares over 20 layers of 1 to 64 channels after synth_ecp5 of Yosys 0.70: LUTs within 35 % of
 #: each (half of them within 10 %), flip-flops within 16 %. ice40 has the same LUT4, and of two foldings of digits_small
 #: nextpnr-ice40 0.11.1 put 63 % of the flip-flops into cells of their own; the model says 13 and 20 % too many cells.
-#: xc7 is a guess for a LUT6.
+#: xc7: 8 of those layers after synth_xilinx, LUTs within 20 % of each and flip-flops within 40 %.
 FAMILIES: Mapping[str, Family] = {
     "ecp5": Family(
         product=2.6, wide=1.1, control=330, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=16, ram_depth=16,
@@ -66,7 +66,7 @@ FAMILIES: Mapping[str, Family] = {
         mux=2, alone=0.63, shapes=((2048, 2), (1024, 4), (512, 8), (256, 16)),
     ),
     "xc7": Family(
-        product=1.7, wide=1.1, control=250, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=64, ram_depth=32,
+        product=0.95, wide=0.5, control=500, product_ffs=0.95, wide_ffs=0.25, control_ffs=250, depth=20, ram_depth=32,
         mux=4, alone=0, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
     ),
 }  # fmt: skip
