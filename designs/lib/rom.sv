@@ -3,8 +3,11 @@
 // holds, ask for block RAM, for Yosys would take four and more LUTs a bit on Xilinx; smaller ones are the tool's to choose.
 //
 //   rom #(.WIDTH(256), .DEPTH(512), .FILE("layer1.hex")) u_weights (.clk, .address, .data);
+//
+// The module is kept apart in synthesis: mapped together with slower logic, words of LUTs became chains of LUTs.
 `default_nettype none
 
+(* keep_hierarchy *)
 module rom #(
     // Bits of a word.
     parameter int WIDTH = 8,
