@@ -101,10 +101,11 @@ class Sums(keras.layers.Layer):
 
     def call(self, x: tf.Tensor) -> tf.Tensor:
         """Sums of inputs +1, -1, or integers."""
+        signs = sign(tf.convert_to_tensor(self.kernel))
         if self.spec.kind == "dense":
-            return tf.matmul(tf.reshape(x, (-1, self.spec.channels_in)), sign(self.kernel))
+            return tf.matmul(tf.reshape(x, (-1, self.spec.channels_in)), signs)
         p = self.spec.padding
-        return tf.nn.conv2d(tf.pad(x, ((0, 0), (p, p), (p, p), (0, 0))), sign(self.kernel), 1, "VALID")
+        return tf.nn.conv2d(tf.pad(x, ((0, 0), (p, p), (p, p), (0, 0))), signs, 1, "VALID")
 
     def latent(self) -> NDArray[np.float32]:
         """The latent weights in `weight_shape` of the layer."""

@@ -99,6 +99,7 @@ def test_the_export_of_a_random_model_is_the_model(seed: int) -> None:
     train.check(model, network, x)
     outputs = model.predict(x.astype(np.float32), verbose=0)
     assert np.array_equal(outputs.argmax(1), network(x).argmax(1))
+    assert np.array_equal(model(x.astype(np.float32)), outputs), "eager"
     scale = SHORT.factor * layers[-1].synapses ** -0.5
     assert np.allclose(outputs, network(x) * scale, rtol=1e-6)
 
