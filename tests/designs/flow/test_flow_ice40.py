@@ -12,12 +12,12 @@ from designs.flow import ice40
 from designs.flow.tools import FlowError, MissingTool
 from designs.flow.yosys import Synthesis
 
-# A counter, and a RAM of 8 words of 16 bits: 128 bits, which Yosys left to itself makes of flip-flops.
+# A counter, and a RAM of 8 words of 6 bits, which Yosys left to itself makes of flip-flops.
 SMALL = """\
-module small (input wire clk, input wire we, input wire [2:0] a, output logic [15:0] q, output logic [9:0] count);
-  (* no_rw_check *) logic [15:0] memory[8];
+module small (input wire clk, input wire we, input wire [2:0] a, output logic [5:0] q, output logic [9:0] count);
+  (* no_rw_check *) logic [5:0] memory[8];
   always_ff @(posedge clk) begin
-    if (we) memory[count[2:0]] <= {count[5:0], count};
+    if (we) memory[count[2:0]] <= count[9:4];
     q <= memory[a];
     count <= count + 1'b1;
   end
