@@ -16,7 +16,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "mvtu": ("adder_tree", "delay", "dot_product", "replay_buffer", "rom", "stream_fifo"),
     "popcount": ("adder_tree", "delay"),
     "rom": ("delay",),
-    "requantise": ("rom",),
     "sliding_window": ("stream_width",),
 }
 

@@ -9,7 +9,7 @@
 //
 // OFFSETS: FOLDS words of LANES * SUM bits, two's complement, lane 0 lowest. FORMATS: FORMAT_WORDS words (FOLDS, or 1
 // when all neurons have the same) of LANES fields {signed, upper[OUT], keep[OUT]}: `keep` has ones from a to p - 1,
-// `upper` from p on; a neuron that is always zero has none in either and is unsigned. Both are read by `rom`.
+// `upper` from p on; a neuron that is always zero has none in either and is unsigned. Both are read with $readmemh.
 `default_nettype none
 
 module requantise #(
@@ -57,8 +57,11 @@ module requantise #(
   if (RIGHT < 0 || RIGHT >= SUM) begin : g_right
     $error("requantise: RIGHT must be at least 0 and less than SUM");
   end
-  if (FORMAT_WORDS != FOLDS && FORMAT_WORDS != 1) begin : g_formats
+  if (FORMAT_WORDS != FOLDS && FORMAT_WORDS != 1) begin : g_format_words
     $error("requantise: FORMAT_WORDS must be FOLDS or 1");
+  end
+  if (OFFSETS == "" || FORMATS == "") begin : g_files
+    $error("requantise: OFFSETS and FORMATS must name files");
   end
 
   localparam int ADDRESS = FOLDS > 1 ? $clog2(FOLDS) : 1;
@@ -69,10 +72,15 @@ module requantise #(
   assign s_axis_tready = !m_axis_tvalid || m_axis_tready;
   wire take = s_axis_tvalid && s_axis_tready;
 
-  // The memories' output registers hold what the next beat needs: the address runs ahead.
+  // Small memories, so not `rom`, which stays apart in synthesis: here constant bits and unused ones go.
+  logic [LANES*SUM-1:0] offsets[FOLDS];
+  logic [LANES*FIELD-1:0] formats[FORMAT_WORDS];
+  initial $readmemh(OFFSETS, offsets);
+  initial $readmemh(FORMATS, formats);
+
+  // Their output registers hold what the next beat needs: the address runs ahead.
   logic [ADDRESS-1:0] fold, next;
-  wire [LANES*SUM-1:0] offset;
-  wire [LANES*FIELD-1:0] format;
+  logic [LANES*SUM-1:0] offset;
   logic [LANES*FIELD-1:0] format_of_y;
 
   always_comb begin
@@ -83,36 +91,18 @@ module requantise #(
 
   always_ff @(posedge clk) begin
     fold <= next;
-    if (s_axis_tready) format_of_y <= format;
+    offset <= offsets[next];
   end
 
-  localparam int FORMAT_ADDRESS = FORMAT_WORDS > 1 ? ADDRESS : 1;
-  wire [FORMAT_ADDRESS-1:0] format_address;
-  if (FORMAT_WORDS > 1) begin : g_format_address
-    assign format_address = next;
-  end else begin : g_one_format
-    assign format_address = '0;
+  if (FORMAT_WORDS == 1) begin : g_one_format
+    assign format_of_y = formats[0];
+  end else begin : g_formats
+    logic [LANES*FIELD-1:0] format;
+    always_ff @(posedge clk) begin
+      format <= formats[next];
+      if (s_axis_tready) format_of_y <= format;
+    end
   end
-
-  rom #(
-      .WIDTH(LANES * SUM),
-      .DEPTH(FOLDS),
-      .FILE (OFFSETS)
-  ) u_offsets (
-      .clk(clk),
-      .address(next),
-      .data(offset)
-  );
-
-  rom #(
-      .WIDTH(LANES * FIELD),
-      .DEPTH(FORMAT_WORDS),
-      .FILE (FORMATS)
-  ) u_formats (
-      .clk(clk),
-      .address(format_address),
-      .data(format)
-  );
 
   logic y_valid;
   always_ff @(posedge clk) begin
