@@ -47,9 +47,10 @@ def choices(network: Network, index: int, n: int, info: Info) -> Iterator[Choice
         tiles = ((4, 1, 32, 64), (parts, 1, 32, 64), (parts, 2, 32, 32))
     else:
         tiles = ((4, 4, 64, 256), (4, 4, 64, 128), (4, 8, 64, 256), (8, 4, 64, 128))
-    for tm, tn, channels, local in tiles:
-        if channels <= max(32, -(-layer.channels_out // 32) * 32):
-            yield Choice("popcount", tm=tm, tn=tn, channels=channels, local=local, **same)
+    widest = max(32, -(-layer.channels_out // 32) * 32)
+    narrow = ((4, 1, 32, 64), (parts, 2, 32, 32))  # a layer of few channels
+    for tm, tn, channels, local in [tile for tile in tiles if tile[2] <= widest] or narrow:
+        yield Choice("popcount", tm=tm, tn=tn, channels=channels, local=local, **same)
     if vector > 1 and tiles[0][1] == 4 and layer.channels_out >= 64:
         yield Choice("popcount", tm=4, tn=4, channels=64, local=256, **(same | {"carry": 0}))
 

@@ -14,6 +14,8 @@ from gpu.bcnn.bench import Bench
 from gpu.bcnn.kernels import Choice, Network, Unsupported, choices, make, supported
 from gpu.runtime.cuda import _Bound
 from gpu.runtime.device import open_device
+from workloads.bcnn.cases import LAYERS
+from workloads.bcnn.parameters import load
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +106,15 @@ def test_kernels_cover_every_choice():
     made = list(kernels.kernels(net, 4096, info))
     for index in range(len(net.layers.layers)):
         assert {k.steps[index].choice for k in made} == set(choices(net, index, 4096, info))
+
+
+@pytest.mark.parametrize("case", LAYERS)
+def test_every_layer_of_every_case_has_a_choice_at_any_batch(case):
+    info = SimpleNamespace(api="opencl", warp=32, tensor=True)
+    net = Network(load(case).network)
+    for n in (1, 64, 512, 4096, 2**18):
+        for index, layer in enumerate(net.layers.layers):
+            assert list(popcount.choices(net.layers, index, n, info)), (layer.name, n)
 
 
 def test_verify_reports_a_wrong_kernel(monkeypatch):
