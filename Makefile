@@ -21,7 +21,10 @@ compare: .venv/ready
 	$(BIN)/gatewarp verify track
 	$(BIN)/gatewarp build track --board ulx3s-85f --reuse
 	$(BIN)/gatewarp measure track --device opencl --batch 1 --batch 64 --batch 4096 --batch 65536 --seconds 1
-	$(BIN)/gatewarp compare track --out $(REPORT)
+	$(BIN)/gatewarp verify bcnn --case digits --samples 500
+	$(BIN)/gatewarp build bcnn --case digits --board ulx3s-85f --reuse
+	$(BIN)/gatewarp measure bcnn --device opencl --case digits --batch 1 --batch 64 --batch 4096 --seconds 1
+	$(BIN)/gatewarp compare --out $(REPORT)
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile
