@@ -41,12 +41,13 @@ def synthesised(
     `sources` are the repository's files that determine the core. Each measurement has the pieces' own counts as
     `values`. Errors: FlowError, MissingTool.
     """
-    counts = []
+    counts, kept = [], set()
     for number, piece in enumerate(pieces):
         if progress:
             progress(f"synthesise {piece.name}", number, len(pieces))
         made = synth_xilinx(piece.top, piece.sources, family=part.family, data=piece.memories, keep=piece.keep)
         counts.append(made.cells)
+        kept |= set(made.modules) - {piece.top}
     if progress:
         progress("synthesise", len(pieces), len(pieces))
     total = {name: sum(count[name] for count in counts) for name in counts[0]}
@@ -57,7 +58,6 @@ def synthesised(
         each = tuple(float(count[quantity]) for count in counts)
         return Measurement(quantity, total[quantity], "1", "count", 1, Stage.POST_SYNTHESIS, Boundary.NONE, values=each)
 
-    kept = sorted({module for piece in pieces for module in piece.keep})
     return Record(
         workload=core.workload,
         case=core.case,
@@ -73,7 +73,7 @@ def synthesised(
             "carry": total["carry"],
             "fits": share[scarce] <= 1,
             "scarce": scarce,
-            "hierarchy": f"flat, but for {', '.join(kept)} in large layers" if kept else "flat",
+            "hierarchy": f"flat, but for {', '.join(sorted(kept))}" if kept else "flat",
         },
         provenance=make_provenance(
             f"gatewarp build {core.workload} --case {core.case} --part {part.name}",
