@@ -40,7 +40,7 @@ ITEMS = 8
 TOLERANCE = 0.02
 
 #: Clock of the board top. Place and route works towards it, and the PLL gives the nearest it can.
-BOARD_MHZ = 100.0
+BOARD_MHZ = 140.0
 
 #: Clock that place and route works towards on a part without a board.
 PART_MHZ = 48.0
