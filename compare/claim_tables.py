@@ -39,7 +39,9 @@ def lines(judged: Judged) -> list[Line]:
 
 
 def _line(f: Finding) -> Line:
-    sides = tuple(f"{row.label}: {text.amount(figure)}, {figure.grade}" for row, figure in f.sides)
+    sides = tuple(
+        f"{row.label}: {text.amount(figure)}, {figure.grade}{', STALE' if row.stale else ''}" for row, figure in f.sides
+    )
     return Line(f.test.what, wanted(f.test), found(f), f.verdict, f.reason or f"grade {f.grade}", sides)
 
 
