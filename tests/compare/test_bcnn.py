@@ -155,7 +155,7 @@ def test_every_claim_has_its_verdict(story: Comparison) -> None:
         "small batch, energy": Verdict.NOT_COMPARABLE,
         "large batch, speed": Verdict.CONTRADICTED,
         "large batch, energy": Verdict.NOT_COMPARABLE,
-        "rate": Verdict.SUPPORTED,
+        "rate": Verdict.NOT_COMPARABLE,
         "power": Verdict.NO_EVIDENCE,
         "resources": Verdict.NOT_COMPARABLE,
     }
