@@ -62,6 +62,9 @@ def of(layers: Sequence[Layer], folds: Mapping[str, tuple[int, int]]) -> Folding
     for name in names:
         if name not in folds:
             raise FoldingError(f"{name}: no fold given")
+        fold = folds[name]
+        if len(fold) != 2 or not all(isinstance(n, int) for n in fold):
+            raise FoldingError(f"{name}: a fold is two whole numbers, (simd, pe), not {fold}")
     return Folding(tuple(layers), tuple(Fold(*folds[name]) for name in names))
 
 

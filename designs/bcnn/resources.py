@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from designs.bcnn.folding import Fold, Folding, mask_group, vector_folds
+from designs.bcnn.folding import Fold, Folding, choices, cycles, mask_group, vector_folds
 from designs.bcnn.weights import acc_bits
 from designs.flow.parts import DoesNotFit as DoesNotFit
 from designs.flow.parts import Part as Part
@@ -164,17 +164,25 @@ def check_fits(folding: Folding, part: Part, share: float = 1.0) -> Resources:
         raise DoesNotFit(
             f"{part.name} has too few {scarce} for this network: about {used[scarce]:.0%} of them (modelled), "
             f"{share:.0%} allowed; {layer.name} ({fold}) takes {shares(each[index], part)[scarce]:.0%}: "
-            f"{_advice(layer, fold, scarce, part)}"
+            f"{_advice(folding, index, part, share)}"
         )
     return total
 
 
-def _advice(layer: Layer, fold: Fold, scarce: str, part: Part) -> str:
-    """What would make a layer smaller."""
+def _advice(folding: Folding, index: int, part: Part, share: float) -> str:
+    """What would make the network fit: another fold of its largest layer, folding others as well, or another part."""
+    layer, family = folding.layers[index], FAMILIES[part.family]
     weights = layer.synapses * layer.channels_out
     capacity = max(depth * width for depth, width in FAMILIES[part.family].shapes) * part.brams
     if weights > capacity:
         return f"its {weights:,} weights alone are more than the {capacity:,} bits there: choose a larger part"
-    if fold == Fold(1, 1):
-        return "it is folded as far as can be: choose a larger part"
-    return f"choose a smaller simd or pe than {fold}" + (", for wide words fill block RAMs badly" * (scarce[0] == "b"))
+    others = [estimate(*other, family) for other in zip(folding.layers, folding.folds, strict=True)]
+    rest = sum((*others[:index], *others[index + 1 :]), Resources(0, 0, 0))
+    fitting = [f for f in choices(layer) if max(shares(rest + estimate(layer, f, family), part).values()) <= share]
+    if fitting:
+        best = min(fitting, key=lambda fold: cycles(layer, fold))
+        return f"with {layer.name} at {best}, {cycles(layer, best):,} cycles an image, the network fits (modelled)"
+    return (
+        f"no fold of {layer.name} alone makes the network fit; designs.bcnn.solver.for_part looks for a folding of all "
+        "layers, or choose a larger part"
+    )

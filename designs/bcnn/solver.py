@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
+from math import inf
 
 from designs.bcnn.folding import Fold, Folding, FoldingError, choices, cycles, window_cycles
 from designs.bcnn.resources import FAMILIES, DoesNotFit, Part, Resources, check_fits, estimate, shares
@@ -43,8 +44,8 @@ def for_interval(layers: Sequence[Layer], interval: int, part: Part) -> Folding:
 
 def for_rate(layers: Sequence[Layer], images_per_second: float, clock_hz: float, part: Part) -> Folding:
     """The folding of least modelled area that does `images_per_second` at a clock. Errors: FoldingError."""
-    if images_per_second <= 0 or clock_hz <= 0:
-        raise FoldingError(f"{images_per_second:g} images/s at {clock_hz:g} Hz: both must be positive")
+    if not (0 < images_per_second < inf and 0 < clock_hz < inf):
+        raise FoldingError(f"{images_per_second:g} images/s at {clock_hz:g} Hz: both must be positive and finite")
     return for_interval(layers, int(clock_hz / images_per_second), part)
 
 

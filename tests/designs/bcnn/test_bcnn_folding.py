@@ -64,6 +64,9 @@ def test_every_layer_needs_a_fold() -> None:
     del good["fc1"]
     with pytest.raises(FoldingError, match="fc1: no fold given"):
         folding.of(LAYERS["digits"], good)
+    for odd in ((48.0, 32), (48,)):
+        with pytest.raises(FoldingError, match="conv2: a fold is two whole numbers"):
+            folding.of(LAYERS["digits"], presets.FOLDS["digits"] | {"conv2": odd})
     with pytest.raises(FoldingError, match="1 folds for 5 layers"):
         Folding(LAYERS["digits"], (Fold(1, 1),))
 

@@ -84,8 +84,11 @@ def test_too_quick_is_refused() -> None:
 def test_what_does_not_fit_is_refused_by_name() -> None:
     with pytest.raises(DoesNotFit, match=r"lfe5u-85f has too few block RAMs.*fc1 .*8,388,608 weights alone"):
         resources.check_fits(presets.folding("binarynet"), ECP5)
-    with pytest.raises(DoesNotFit, match=r"ice40up5k has too few .* choose a smaller simd or pe than"):
+    with pytest.raises(DoesNotFit, match=r"ice40up5k has too few .*: no fold of \w+ alone makes the network fit"):
         resources.check_fits(presets.folding("digits"), part("ice40up5k"))
+    wide = folding.of(LAYERS["digits_small"], presets.FOLDS["digits_small"] | {"conv2": (24, 16)})
+    with pytest.raises(DoesNotFit, match=r"conv2 \(24x16\).*: with conv2 at .*, the network fits"):
+        resources.check_fits(wide, part("ice40up5k"))
     with pytest.raises(DoesNotFit, match="fc1"):
         solver.for_part(LAYERS["binarynet"], ECP5)
     assert resources.check_fits(presets.folding("digits"), ECP5, 0.2).luts > 0
