@@ -52,21 +52,21 @@ class Family:
     shapes: tuple[tuple[int, int], ...]
 
 
-#: MODELLED. ecp5: least squares over 20 layers of 1 to 64 channels after synth_ecp5 of Yosys 0.70: LUTs within 35 % of
-#: each (half of them within 10 %), flip-flops within 16 %. ice40 has the same LUT4, and of two foldings of digits_small
-#: nextpnr-ice40 0.11.1 put 63 % of the flip-flops into cells of their own; the model says 13 and 20 % too many cells.
-#: xc7: 8 of those layers after synth_xilinx, LUTs within 20 % of each and flip-flops within 40 %.
+#: MODELLED. Least squares over layers of 1 to 64 channels with Yosys 0.70. ecp5: 16 layers after synth_ecp5, LUTs
+#: within 17 % of each and flip-flops within 30 %. xc7: 5 of them after synth_xilinx, LUTs within 4 %, flip-flops
+#: within 28 %. ice40 has the LUT4 of ecp5; of two foldings of digits_small nextpnr-ice40 0.11.1 put 63 % of the
+#: flip-flops into cells of their own, and the model is 17 and 24 % above its count of cells.
 FAMILIES: Mapping[str, Family] = {
     "ecp5": Family(
-        product=2.6, wide=1.1, control=330, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=16, ram_depth=16,
+        product=2.7, wide=3.0, control=333, product_ffs=0.93, wide_ffs=0.5, control_ffs=161, depth=16, ram_depth=16,
         mux=2, alone=0, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
     ),
     "ice40": Family(
-        product=2.6, wide=1.1, control=330, product_ffs=1.0, wide_ffs=0.25, control_ffs=130, depth=16, ram_depth=0,
+        product=2.7, wide=3.0, control=333, product_ffs=0.93, wide_ffs=0.5, control_ffs=161, depth=16, ram_depth=0,
         mux=2, alone=0.63, shapes=((2048, 2), (1024, 4), (512, 8), (256, 16)),
     ),
     "xc7": Family(
-        product=0.95, wide=0.5, control=500, product_ffs=0.95, wide_ffs=0.25, control_ffs=250, depth=20, ram_depth=32,
+        product=1.8, wide=2.1, control=180, product_ffs=1.07, wide_ffs=0.8, control_ffs=125, depth=64, ram_depth=32,
         mux=4, alone=0, shapes=((16384, 1), (8192, 2), (4096, 4), (2048, 9), (1024, 18), (512, 36)),
     ),
 }  # fmt: skip
