@@ -19,7 +19,7 @@ help:
 
 compare: .venv/ready
 	$(BIN)/gatewarp verify track
-	$(BIN)/gatewarp build track --board ulx3s-85f --reuse
+	$(BIN)/gatewarp build track --implementation hls/track/da4ml --board ulx3s-85f --reuse
 	$(BIN)/gatewarp measure track --device opencl --batch 1 --batch 64 --batch 4096 --batch 65536 --seconds 1
 	$(BIN)/gatewarp verify bcnn --case digits --samples 500
 	$(BIN)/gatewarp build bcnn --case digits --board ulx3s-85f --reuse

@@ -211,6 +211,7 @@ def build(
     board: Annotated[str | None, typer.Option(help="A board; see `gatewarp list boards`.")] = None,
     part: Annotated[str | None, typer.Option(help="Or a part alone: xc7vx690t, xc7z020, ice40up5k.")] = None,
     case: Case = None,
+    implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of place and route; Fmax is their median.")] = 10,
     reuse: Annotated[bool, typer.Option(help="Keep a record whose sources are unchanged instead of building.")] = False,
     bitstreams: Annotated[Path | None, typer.Option("--out", help="Folder for bitstreams; default: build/.")] = None,
@@ -225,11 +226,13 @@ def build(
         raise typer.BadParameter("give either --board or --part")
     target = boards.load(board).name if board else parts.part(part or "").name
     way, fits, more = ("build", "fits", {"out": bitstreams}) if board else ("build_part", "fits_part", {})
-    modules = {name: registry.implementation(name) for name in registry.implementations(workload)}
+    names = [implementation] if implementation else list(registry.implementations(workload))
+    modules = {name: registry.implementation(name, workload) for name in names}
     builders = {name: module for name, module in modules.items() if hasattr(module, way)}
     able = sorted({each for module in builders.values() for each in module.CASES})
     if not able:
-        raise NoImplementation(f"no implementation of {workload} can be built for {target}")
+        who = f"{implementation} cannot" if implementation else f"no implementation of {workload} can"
+        raise NoImplementation(f"{who} be built for {target}")
     if case is not None and case not in able:
         raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
     fresh = _unchanged(target, seeds) if reuse else {}
