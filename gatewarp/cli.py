@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -58,6 +59,7 @@ WorkloadName = Annotated[str, typer.Argument(help="A workload; see `gatewarp lis
 
 def main() -> None:
     """Run the command line; our own errors become one message and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that running tools are stopped as by Ctrl-C
     try:
         app()
     except ModuleNotFoundError as error:

@@ -205,6 +205,23 @@ def test_what_the_system_refuses_is_one_line(tmp_path: Path, monkeypatch: pytest
     assert "Traceback" not in done.stderr
 
 
+def test_being_terminated_unwinds_so_that_tools_are_stopped() -> None:
+    code = """
+import os, signal, time
+from gatewarp import cli
+def app():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(20)
+    finally:
+        print("stopped its tools", flush=True)
+cli.app = app
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("stopped its tools\n", 143)
+
+
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     code = "import sys; sys.modules['da4ml'] = None\nfrom gatewarp.cli import main; main()"
     words = ["verify", "track", "--case", "compact", "--implementation", "hls/track/da4ml", "--samples", "600"]
