@@ -218,7 +218,9 @@ def app():
 cli.app = app
 cli.main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
     assert (done.stdout, done.returncode) == ("stopped its tools\n", 143)
 
 
