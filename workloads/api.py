@@ -41,8 +41,9 @@ class Operations:
 
     `bit_operations` are those of the multiply-accumulates whose both operands are one bit: two each, an XNOR and a
     count. Multiply-accumulates with a wider operand, such as those of a first layer on pixels, are in `macs` alone.
-    `weight_bytes` is what the weights occupy, packed; thresholds and biases are not in it. Both are 0 where a
-    workload does not state them.
+    `weight_bytes` is what the weights occupy, packed; thresholds and biases are not in it. `equivalent_macs` is what
+    some publications count in place of `macs`: products with inserted zeros included. `kept_macs` are those of `macs`
+    whose product reaches an output. All are 0 where a workload does not state them.
     """
 
     macs: int
@@ -50,6 +51,8 @@ class Operations:
     bytes_out: int
     bit_operations: int = 0
     weight_bytes: int = 0
+    equivalent_macs: int = 0
+    kept_macs: int = 0
 
 
 @dataclass(frozen=True)
