@@ -1,0 +1,1 @@
+"""GPU kernels of the workload `deconv`: reverse loops in OpenCL, tensor cores in CUDA, and PyTorch beside them."""
