@@ -117,7 +117,9 @@ def _kernel(layer: Layer) -> Iterator[tuple[int, ...]]:
 
 
 def _element(weight: Array, tap: tuple[int, ...]) -> Array:
-    return weight[(slice(None), *tap)]
+    chosen: tuple[Any, ...] = (slice(None), *tap)
+    element: Array = weight[chosen]
+    return element
 
 
 def _zeros(layer: Layer, x: Array, weight: Array, sides: tuple[int, ...]) -> Array:
