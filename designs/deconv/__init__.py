@@ -1,0 +1,1 @@
+"""Transposed convolutions on one engine with two dataflows: RTL, command compiler, benches."""
