@@ -48,7 +48,8 @@ class Boundary(StrEnum):
     NONE = "none"
 
 
-#: The one vocabulary: quantity -> unit. `quality.<name>` is dimensionless and open-ended.
+#: The one vocabulary: quantity -> unit. `quality.<name>` (dimensionless where it is not listed) and `bandwidth.<name>`
+#: are open-ended.
 UNITS: Mapping[str, str] = {
     "throughput": "items/s",
     "latency": "ns",
@@ -64,14 +65,31 @@ UNITS: Mapping[str, str] = {
     "ffs": "1",
     "dsps": "1",
     "brams": "1",
-    "utilisation": "1",
+    "utilisation": "1",  # of a part by a design; in a simulation, useful products over multipliers times cycles
+    "utilisation.kept": "1",  # the same, of products that reach an output only
+    "variation": "1",  # standard deviation over mean of the throughput, from run to run
+    # Two for each multiply-accumulate. Useful: every input times the whole kernel. Kept: what reaches an output.
+    # Equivalent: what a convolution over inputs with zeros between them would take. They are never mixed.
+    "operations.useful": "op/item",
+    "operations.kept": "op/item",
+    "operations.equivalent": "op/item",
+    "rate.useful": "op/s",
+    "rate.equivalent": "op/s",
+    "efficiency.useful": "op/J",  # the same as op/s/W
+    "efficiency.equivalent": "op/J",
+    "saving": "1",  # equivalent over useful operations of one item: a fact about a case, no speed
+    "zero_products": "1",  # multiplications by an inserted zero that the counters of a design saw
+    "samples": "1",  # things that a network generated, in the condition `pixels`
+    "quality.sqnr": "dB",
 }
+#: Unit of `bandwidth.<name>`, the memory traffic of a design in steady state.
+TRAFFIC = "B/cycle"
 
 #: No quantity of the vocabulary is negative, and none comes near this; both catch a slip of the pen.
 LARGEST = 1e30
 
 #: Names of statistics. A percentile is `p50`, `p99`, ... and says in `samples` how many stand behind it.
-STATISTICS = ("exact", "median", "mean", "min", "max", "count")
+STATISTICS = ("exact", "median", "mean", "min", "max", "count", "std")
 
 
 class RecordError(ValueError):
@@ -80,12 +98,12 @@ class RecordError(ValueError):
 
 def unit_of(quantity: str) -> str:
     """Return the unit of a quantity; raise RecordError for a name outside the vocabulary."""
-    if quantity.startswith("quality.") and len(quantity) > len("quality."):
-        return "1"
-    try:
+    if quantity in UNITS:
         return UNITS[quantity]
-    except KeyError:
-        raise RecordError(f"unknown quantity {quantity!r}; known: {', '.join(UNITS)}, quality.<name>") from None
+    for family, unit in (("quality.", "1"), ("bandwidth.", TRAFFIC)):
+        if quantity.startswith(family) and quantity != family:
+            return unit
+    raise RecordError(f"unknown quantity {quantity!r}; known: {', '.join(UNITS)}, quality.<name>, bandwidth.<name>")
 
 
 def _is_statistic(name: str) -> bool:

@@ -41,7 +41,7 @@ def test_vocabularies_are_the_same() -> None:
     assert m["stage"]["enum"] == list(r.Stage)
     assert m["boundary"]["enum"] == list(r.Boundary)
     assert m["quantity"]["anyOf"][0]["enum"] == list(r.UNITS)
-    assert set(m["unit"]["enum"]) == set(r.UNITS.values()) | {r.unit_of("quality.x")}
+    assert set(m["unit"]["enum"]) == set(r.UNITS.values()) | {r.unit_of("quality.x"), r.unit_of("bandwidth.x")}
     assert m["statistic"]["anyOf"][0]["enum"] == list(r.STATISTICS)
     assert SCHEMA["properties"]["schema"]["const"] == r.SCHEMA_VERSION
 
@@ -52,7 +52,7 @@ scalars = st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), numb
 
 @st.composite
 def records(draw: st.DrawFn) -> r.Record:
-    quantity = draw(st.sampled_from([*r.UNITS, "quality.x"]))
+    quantity = draw(st.sampled_from([*r.UNITS, "quality.x", "bandwidth.x"]))
     low, value, high = sorted(draw(st.tuples(*[st.integers(0, 10**12)] * 3)))
     made = measurement(
         quantity,
