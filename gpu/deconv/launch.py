@@ -6,10 +6,10 @@ A back end is a module with the names of `BackEnd`; `back_end(info)` says which 
 * `supported(network, info)`: the arithmetics that the device does on this case, of `layout.NUMBERS`. What is missing is
   absent. A case that a kernel cannot do has none.
 * `choices(network, index, arithmetic, n, info)`: what tuning may try for layer `index` at batch `n`, the expected best
-  first; anything hashable whose `str` says what it is (it becomes a condition of the record). A choice may cover several
-  layers from `index` on (fusion): its stage says how many.
-* `stage(network, index, choice, arithmetic, n, info)`: that choice as launches. It must be the same for the same
-  arguments; the bench keeps programs by their source text and constants by (index, choice, arithmetic, name).
+  first; anything hashable whose `str` says what it is (it becomes a condition of the record). A choice may cover
+  several layers from `index` on (fusion): its stage says how many.
+* `stage(network, index, choice, arithmetic, n, info)`: that choice as launches. The bench keeps programs by source text
+  and options, and constants by (index, choice, arithmetic, name): they must not depend on `n`, nor should the source.
 
 A `Stage` reads `in` and writes `out`, dense arrays (n, sides..., channels) of the arithmetic's number type, for every
 layer the same (see `layout`); the outputs are finished: bias, rounding, activation done. `out` is poisoned before the

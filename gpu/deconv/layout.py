@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.deconv import parameters
-from workloads.deconv.fixed import BITS, TABLE_ENTRIES, encode, table
+from workloads.deconv.fixed import BITS, TABLE_ENTRIES, FixedLayer, encode, table
 from workloads.deconv.layer import Layer
 from workloads.deconv.network import split
 
@@ -118,7 +118,7 @@ class Network:
         assert len(values) == TABLE_ENTRIES + 1
         return values.astype(np.int16)
 
-    def _fixed(self, index: int, arithmetic: str) -> Any:
+    def _fixed(self, index: int, arithmetic: str) -> FixedLayer:
         return parameters.fixed(self.case, BITS[arithmetic]).layers[index]
 
     def numbers(self, arithmetic: str, values: NDArray[np.floating]) -> NDArray[Any]:
