@@ -14,8 +14,9 @@ Both dataflows read the registers down to BIAS_BASE. `input_oriented` adds TAPS 
 `reverse_loop` needs no table: weights lie in raster order of the kernel, tap t = (kz K + kr) K + kc, and the registers
 from K_STRIDE_R on say where an output's inputs begin and end. In one dimension, with e = o + padding (less stride x
 the first input held, and plus the first output, when a slab is computed), output o takes the inputs from
-(e - K + S) div S to e div S, cut to those there are, and input e div S with kernel element e mod S. START_HIGH_* is
-{e mod S, e div S} and START_LOW_* is {(e - K + S) mod S, (e - K + S) div S} at the first output.
+(e - K + S) div S to e div S, cut to those there are; the highest is h = min(e div S, inputs - 1), which meets kernel
+element e - S h. START_HIGH_* is {e - S h, h}, where h must be 0 or more, and START_LOW_* is
+{(e - K + S) mod S, (e - K + S) div S}, both at the first output; `starts` makes the two.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Register(IntEnum):
     K_STEP_Z = 0x2B  # words of weights from an input to the one before: STRIDE_Z x K_STRIDE_Z
     K_STEP_R = 0x2C  # STRIDE x K_STRIDE_R
     K_STEP_C = 0x2D  # STRIDE x K_STRIDE_C
-    START_HIGH_Z = 0x30  # see `start`
+    START_HIGH_Z = 0x30  # see `starts`
     START_HIGH_R = 0x31
     START_HIGH_C = 0x32
     START_LOW_Z = 0x33
@@ -169,10 +170,18 @@ def tap(phase: int, dz: int, dr: int, dc: int) -> int:
     return phase << 18 | _signed("TAP", dz, 6) << 12 | _signed("TAP", dr, 6) << 6 | _signed("TAP", dc, 6)
 
 
-def start(e: int, stride: int) -> int:
-    """Value of START_HIGH_* or START_LOW_*: {e mod stride [18:16], e div stride [15:0] signed}."""
-    quotient, remainder = divmod(e, stride)
-    return remainder << 16 | _signed("START", quotient, 16)
+def starts(e: int, stride: int, kernel: int, inputs: int) -> tuple[int, int]:
+    """Values of START_HIGH_* and START_LOW_*: {offset [23:16], input [15:0] signed} for e of the first output.
+
+    Errors: ValueError for an output that lies before the first input.
+    """
+    if e < 0:
+        raise ValueError(f"START_HIGH: the first output is {-e} positions before the first input that is held")
+    high = min(e // stride, inputs - 1)
+    low, low_offset = divmod(e - kernel + stride, stride)
+    if e - stride * high > 255:
+        raise ValueError(f"START_HIGH: the first output is {e - stride * high} positions behind the last input held")
+    return (e - stride * high) << 16 | high, low_offset << 16 | _signed("START_LOW", low, 16)
 
 
 def _signed(name: str, value: int, bits: int) -> int:
