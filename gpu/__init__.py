@@ -8,6 +8,7 @@ IMPLEMENTATIONS = {
     "gpu/track/torch": "gpu.track.torch",
     "gpu/bcnn/opencl": "gpu.bcnn.opencl",
     "gpu/bcnn/cuda": "gpu.bcnn.cuda",
+    "gpu/deconv/opencl": "gpu.deconv.opencl",
 }
 
 

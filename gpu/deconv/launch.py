@@ -10,6 +10,7 @@ A back end is a module with the names of `BackEnd`; `back_end(info)` says which 
   several layers from `index` on (fusion): its stage says how many.
 * `stage(network, index, choice, arithmetic, n, info)`: that choice as launches. The bench keeps programs by source text
   and options, and constants by (index, choice, arithmetic, name): they must not depend on `n`, nor should the source.
+  A choice that is offered at one batch must be right at every batch (Unsupported where it cannot be run).
 
 A `Stage` reads `in` and writes `out`, dense arrays (n, sides..., channels) of the arithmetic's number type, for every
 layer the same (see `layout`); the outputs are finished: bias, rounding, activation done. `out` is poisoned before the
@@ -26,6 +27,10 @@ also holds a kernel `nothing` of one buffer, which the launch floor is measured 
 CUDA sources go through NVRTC with `--std=c++17` and `options`; entries are `extern "C"`. With `dependent` the launch is
 a programmatic dependent launch: it may start while the one before it ends, and must execute `griddepcontrol.wait`
 before it reads or writes anything that an earlier launch touches.
+
+A module of an API (`opencl.py`, `cuda.py`) has NAME, API, CASES, TIER, ARITHMETICS, LARGEST and `verify`, which
+calls `gpu.deconv.prove.verify`: every choice, against the oracle. `gpu.deconv.bench` binds and tunes, and
+`python -m gpu.measure deconv --device cuda:0` measures.
 
 Tuning: each choice of each layer is timed alone on random activations, as a CUDA graph where there are graphs; the
 network is the sequence of stages with the smallest sum. Times are medians of device times.

@@ -7,10 +7,11 @@ Images are volumes of depth 1, so one source serves 2D and 3D. On NVIDIA `fixed8
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -273,13 +274,15 @@ def _constants(
     layer = network.layers[index]
     weight = network.weight(index, arithmetic)
     elements = [tap.element for phase in phases(layer) for tap in phase.taps]
-    taps = np.stack([weight[(slice(None), *element)] for element in elements])  # (taps, in, out)
+    flat = weight.reshape(layer.channels_in, -1, layer.channels_out)
+    places = [np.ravel_multi_index(element, layer.kernel_shape) for element in elements]
+    taps = flat[:, places].transpose(1, 0, 2)  # (taps, in, out)
     if isinstance(choice, Tile):
         taps = np.pad(taps, ((0, 0), (0, 0), (0, -layer.channels_out % choice.columns)))
         ordered = taps.reshape(len(taps), layer.channels_in // pack, pack, -1).transpose(0, 1, 3, 2)
     else:
         ordered = taps.reshape(len(taps), layer.channels_in // 4, 4, -1).transpose(1, 0, 3, 2)
-    kind: type[np.generic] = np.float32
+    kind: type[Any] = np.float32
     if arithmetic in BITS:
         kind = np.int64 if _long(network, index, arithmetic) else np.int32
     table = network.table(index, arithmetic)
@@ -302,8 +305,8 @@ def _spread(index: str, lane: str, lanes: str, each: int) -> str:
     return f"(({index}) * {lanes} + {lane})"
 
 
-def _list(values: object) -> str:
-    return "{" + ", ".join(str(int(v)) for v in values) + "}"  # type: ignore[attr-defined]
+def _list(values: Iterable[int]) -> str:
+    return "{" + ", ".join(str(int(v)) for v in values) + "}"
 
 
 def _source(macros: dict[str, object], name: str) -> str:
