@@ -200,24 +200,20 @@ module deconv_array #(
     end
 
     for (genvar l = 0; l < TZ * PLANE; l++) begin : g_sum
-      logic [ACC-1:0] acc[TM];
-      logic [ACC-1:0] next[TM];
-      logic [ACC-1:0] ring[BEFORE][TM];
-      logic [ACC-1:0] done[TM];
-
       for (genvar m = 0; m < TM; m++) begin : g_channel
         wire [JOINED-1:0] joined = g_place[l%PLANE].g_channel[m].joined;
         wire [PART-1:0] own = g_lane[l].partial[m*PART+:PART];
         wire signed [ACC-1:0] wide = l < PLANE && merged ? ACC'($signed(joined)) : ACC'($signed(own));
+        logic [ACC-1:0] acc, done;
+        logic [ACC-1:0] ring[BEFORE];
+        wire [ACC-1:0] next = (first ? '0 : acc) + wide;
 
-        assign next[m] = (first ? '0 : acc[m]) + wide;
-        assign sums[(l*TM+m)*ACC+:ACC] = done[m];
-      end
-
-      always_ff @(posedge clk) begin
-        if (valid) acc <= next;
-        if (valid && last) ring[slot] <= next;
-        if (valid_line[BEFORE-1] && last_line[BEFORE-1]) done <= ring[slot];
+        always_ff @(posedge clk) begin
+          if (valid) acc <= next;
+          if (valid && last) ring[slot] <= next;
+          if (valid_line[BEFORE-1] && last_line[BEFORE-1]) done <= ring[slot];
+        end
+        assign sums[(l*TM+m)*ACC+:ACC] = done;
       end
     end
   end
