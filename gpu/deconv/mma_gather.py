@@ -1,0 +1,235 @@
+"""Constants of `mma_gather.cu`: groups of columns, their taps, and weights as `wgmma` reads them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu.deconv import layout
+from gpu.deconv.launch import Launch, Stage, Unsupported
+from gpu.deconv.layout import Network, Phase, Tap
+from gpu.deconv.mma_numbers import Numbers, numbers
+from gpu.deconv.mma_text import OPTIONS, text
+from workloads.deconv.layer import Layer
+
+ENTRY = "gather"
+#: Taps whose need a bit of one word says.
+MOST_TAPS = 32
+_HEAD = 5
+
+
+@dataclass(frozen=True)
+class Gather:
+    """What tuning may choose: columns of a block, tiles of 64 rows of a warpgroup, warpgroups, stages of the ring.
+
+    `split`: blocks that share the products of a tile; `blocks`: those that a multiprocessor must have room for;
+    `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps.
+    """
+
+    bn: int
+    mt: int = 1
+    wgs: int = 1
+    stages: int = 4
+    split: int = 1
+    blocks: int = 1
+    position_major: bool = False
+
+    @property
+    def bm(self) -> int:
+        """Rows of a block."""
+        return 64 * self.mt * self.wgs
+
+    def shared(self, taps: int) -> int:
+        """Bytes of shared memory of a block."""
+        ring = max(self.stages * (self.bm + self.bn) * 128, self.bm * (self.bn + 8) * 4)
+        return 1024 + ring + self.bm * 8 + (2 * taps + 4) * 4
+
+    def __str__(self) -> str:
+        order = " position-major" if self.position_major else ""
+        return f"gather {self.bm}x{self.bn} mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}{order}"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a group: phase and channel of each, or -1, and the taps they have in common as (reach, element each)."""
+
+    phase: NDArray[np.int64]
+    channel: NDArray[np.int64]
+    counts: tuple[int, ...]
+    taps: tuple[tuple[int, ...], ...]
+
+
+def spread(layer: Layer) -> Layer:
+    """The same operator with the kernel as its stride where there is one input position: an output has one tap then."""
+    alone = max(layer.shape) == 1 and layer.padding == 0 and layer.extra == 0
+    return replace(layer, stride=layer.kernel) if alone else layer
+
+
+@lru_cache(maxsize=64)
+def phases(layer: Layer) -> tuple[Phase, ...]:
+    """`layout.phases` of the layer after `spread`."""
+    return layout.phases(spread(layer))
+
+
+def joined(layer: Layer) -> bool:
+    """Whether all phases have one tap with the same reach, so that their channels are columns of one product."""
+    found = phases(layer)
+    return all(len(p.taps) == 1 and p.counts == found[0].counts and p.taps[0].reach == found[0].taps[0].reach for p in found)
+
+
+def columns(layer: Layer, bn: int) -> list[Columns]:
+    """The groups of `bn` columns, those with most taps first."""
+    found = phases(layer)
+    groups: list[Columns] = []
+    for some in [range(len(found))] if joined(layer) else [range(i, i + 1) for i in range(len(found))]:
+        phase = np.repeat(np.array(some), layer.channels_out)
+        channel = np.tile(np.arange(layer.channels_out), len(some))
+        taps = tuple(tap.reach for tap in found[some[0]].taps)
+        for first in range(0, len(phase), bn):
+            padded = [np.pad(a[first : first + bn], (0, max(0, first + bn - len(a))), constant_values=-1) for a in (phase, channel)]
+            groups.append(Columns(padded[0], padded[1], found[some[0]].counts, taps))
+    return sorted(groups, key=lambda g: -len(g.taps))
+
+
+def check(layer: Layer, size: int) -> None:
+    """Errors: Unsupported for a layer that the kernel cannot do with numbers of `size` bytes."""
+    most = max(len(p.taps) for p in phases(layer))
+    if most > MOST_TAPS:
+        raise Unsupported(f"{layer.name}: {most} taps in a phase; at most {MOST_TAPS}")
+    if layer.channels_in * size % 4:
+        raise Unsupported(f"{layer.name}: {layer.channels_in} input channels of {size} bytes; a multiple of 4 bytes is needed")
+    reach = max((abs(d) for p in phases(layer) for tap in p.taps for d in tap.reach), default=0)
+    if reach > 127:
+        raise Unsupported(f"{layer.name}: taps that reach {reach} positions; at most 127")
+
+
+def most_taps(layer: Layer) -> int:
+    """Taps of the phase with most, at least 1."""
+    return max(1, *(len(p.taps) for p in phases(layer)))
+
+
+def stored(layer: Layer, size: int) -> int:
+    """Numbers of a store: as many as fit 16 bytes and divide the channels."""
+    return math.gcd(layer.channels_out, 16 // size)
+
+
+def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int) -> Stage:
+    """A layer as one launch. Errors: Unsupported."""
+    values = numbers(network, index, arithmetic)
+    layer = network.layers[index]
+    check(layer, values.size)
+    source, constants, groups = _built(values, choice)
+    positions = math.prod(-(-side // spread(layer).stride) for side in layer.shape_out)
+    tiles = -(-n * positions // choice.bm)
+    launch = Launch(
+        source,
+        ENTRY,
+        ("in", "out", *constants, n),
+        tiles * groups * choice.split,
+        128 * choice.wgs,
+        choice.shared(most_taps(layer)),
+        OPTIONS,
+        dependent=True,
+    )
+    return Stage((launch,), constants)
+
+
+@lru_cache(maxsize=256)
+def _built(values: Numbers, choice: Gather) -> tuple[str, dict[str, NDArray[np.generic]], int]:
+    """Text, constants and groups of columns: the same for every batch."""
+    layer, size = values.layer, values.size
+    found, own = phases(layer), spread(layer)
+    groups = columns(layer, choice.bn)
+    taps = most_taps(layer)
+    chunks = -(-layer.channels_in * size // 128)
+    each = stored(layer, size)
+    table = np.zeros((len(groups), _HEAD + taps), np.int32)
+    offsets = np.full((len(groups), choice.bn // each), -1, np.int32)
+    bias = np.zeros((len(groups), choice.bn), values.bias.dtype)
+    blocks: list[NDArray[np.generic]] = []
+    steps = 0
+    for g, group in enumerate(groups):
+        real = group.phase >= 0
+        bias[g, real] = values.bias[group.channel[real]]
+        for unit in range(choice.bn // each):
+            at = unit * each
+            if real[at]:
+                offsets[g, unit] = _offset(own, found[group.phase[at]].offset) * layer.channels_out + group.channel[at]
+        table[g, 0], table[g, 1] = len(group.taps), steps
+        table[g, 2:_HEAD] = _three(group.counts)
+        for t, reach in enumerate(group.taps):
+            z, y, x = (d & 0xFF for d in _three(reach, 0))
+            table[g, _HEAD + t] = z << 16 | y << 8 | x
+            blocks.append(_swizzled(_tap(values, found, group, t), chunks))
+        steps += len(group.taps) * chunks
+    weights = np.concatenate(blocks) if blocks else np.zeros(16, np.uint8)
+    macros = {
+        "INT8": int(size == 1),
+        "CIN": layer.channels_in,
+        "UNIT": math.gcd(layer.channels_in * size, 16),
+        **_sides("I", layer.shape),
+        **_sides("O", layer.shape_out),
+        **_sides("S", (own.stride,) * layer.dimensions),
+        **_sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
+        "OUT": layer.channels_out,
+        "GROUPS": len(groups),
+        "TAPS": taps,
+        "BN": choice.bn,
+        "MT": choice.mt,
+        "WGS": choice.wgs,
+        "STAGES": choice.stages,
+        "SPLIT": choice.split,
+        "BLOCKS": choice.blocks,
+        "POSITION_MAJOR": int(choice.position_major),
+        "STORED": each,
+        **values.macros,
+    }
+    constants: dict[str, NDArray[np.generic]] = {
+        "weights": weights,
+        "table": table,
+        "columns": offsets,
+        "bias": bias,
+        "lookup": values.lookup,
+    }
+    return text("gather", macros), constants, len(groups)
+
+
+def _tap(values: Numbers, found: tuple[Phase, ...], group: Columns, t: int) -> NDArray[np.generic]:
+    """Weights (columns, in) of tap `t` of a group."""
+    picked = np.zeros((len(group.phase), values.layer.channels_in), values.weight.dtype)
+    for phase in np.unique(group.phase[group.phase >= 0]):
+        tap: Tap = found[phase].taps[t]
+        rows = group.phase == phase
+        picked[rows] = values.weight[(slice(None), *tap.element)][:, group.channel[rows]].T
+    return picked
+
+
+def _swizzled(weight: NDArray[np.generic], chunks: int) -> NDArray[np.uint8]:
+    """Weights (columns, in) as bytes: `chunks` blocks of a row of 128 bytes a column, its 16-byte units exchanged."""
+    rows = len(weight)
+    raw = np.ascontiguousarray(weight).view(np.uint8)
+    padded = np.zeros((rows, chunks * 128), np.uint8)
+    padded[:, : raw.shape[1]] = raw
+    units = padded.reshape(rows, chunks, 8, 16).transpose(1, 0, 2, 3)
+    place = np.arange(8)[None, :] ^ (np.arange(rows) % 8)[:, None]  # unit u of row r is at u ^ (r % 8), and the reverse
+    swizzled: NDArray[np.uint8] = units[:, np.arange(rows)[:, None], place]
+    return swizzled.reshape(-1)
+
+
+def _offset(layer: Layer, phase: tuple[int, ...]) -> int:
+    """Outputs (without channels) from position 0 of phase 0 to that of this phase."""
+    _, rows, width = _three(layer.shape_out)
+    z, y, x = _three(phase, 0)
+    return (z * rows + y) * width + x
+
+
+def _three(values: tuple[int, ...], fill: int = 1) -> tuple[int, ...]:
+    return (fill,) * (3 - len(values)) + values
+
+
+def _sides(letter: str, values: tuple[int, ...]) -> dict[str, int]:
+    return {f"{letter}{axis}": value for axis, value in zip("ZYX", _three(values), strict=True)}

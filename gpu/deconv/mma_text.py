@@ -1,0 +1,41 @@
+"""Texts of the tensor-core kernels: macros, the PTX they share, and `wgmma` of one width."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+#: NVRTC options: `wgmma` needs the target with an `a`.
+OPTIONS = ("-arch=sm_90a",)
+#: Largest number of columns of one instruction.
+WIDEST = 256
+
+
+def text(kernel: str, macros: Mapping[str, int]) -> str:
+    """CUDA C++ of `mma_<kernel>.cu` with its macros. `macros` has INT8, and BN where the kernel uses `wgmma`."""
+    defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
+    parts = [(_FOLDER / "mma_ptx.cuh").read_text()]
+    if "BN" in macros:
+        parts.append(wgmma(macros["BN"], bool(macros["INT8"])))
+    parts.append((_FOLDER / f"mma_{kernel}.cu").read_text())
+    return defines + "\n".join(parts)
+
+
+def wgmma(columns: int, int8: bool) -> str:
+    """The function `wgmma(d, a, b)`: d (64 x columns) += a b of operands in shared memory, 32 bytes of products.
+
+    Sums of a thread: d[4 j + 2 h + e] is row 16 warp + 8 h + lane / 4, column 8 j + 2 (lane % 4) + e.
+    """
+    count = columns // 2
+    registers = ", ".join(f"%{i}" for i in range(count))
+    letter = "r" if int8 else "f"
+    operands = ", ".join(f'"+{letter}"(d[{i}])' for i in range(count))
+    form = f"m64n{columns}k32.s32.s8.s8" if int8 else f"m64n{columns}k16.f32.f16.f16"
+    tail = "" if int8 else ", 1, 1, 0, 0"
+    return (
+        f"__device__ __forceinline__ void wgmma(Acc (&d)[{count}], u64 a, u64 b) {{\n"
+        f'    asm volatile("{{.reg .pred p; setp.ne.b32 p, %{count + 2}, 0; wgmma.mma_async.sync.aligned.{form} '
+        f'{{{registers}}}, %{count}, %{count + 1}, p{tail};}}"\n'
+        f'                 : {operands}\n                 : "l"(a), "l"(b), "r"(1));\n}}\n'
+    )

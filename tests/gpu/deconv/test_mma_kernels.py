@@ -1,0 +1,99 @@
+"""The tensor-core kernels of `deconv` without a GPU: the CUDA text itself, thread for thread on the CPU."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import mma_simt
+import numpy as np
+import pytest
+
+from gpu.deconv import layout, mma_gather, mma_scatter
+from gpu.deconv.mma_gather import Gather
+from gpu.deconv.mma_scatter import Scatter
+from workloads.deconv.layer import Layer
+from workloads.deconv.network import Network
+from workloads.deconv.parameters import Parameters
+
+SEED = 44
+
+
+class Made(layout.Network):
+    """A network of one layer with random parameters."""
+
+    @cached_property
+    def _parameters(self):
+        layer = LAYERS[self.case]
+        rng = np.random.default_rng(SEED)
+        weight = rng.standard_normal(layer.weight_shape, np.float32) / np.float32(np.sqrt(layer.channels_in * 4))
+        bias = rng.standard_normal(layer.channels_out, np.float32) * np.float32(0.2)
+        return Parameters(self.case, Network((layer,), (weight,), (bias,)), {})
+
+    def _fixed(self, index, arithmetic):
+        return self._parameters.network.fixed(8).layers[index]
+
+
+LAYERS = {
+    "2d k4": Layer("2d k4", (4, 5), 32, 16, 4, 2, 1),
+    "2d k5": Layer("2d k5", (4, 3), 80, 32, 5, 2, 2, 1, "linear"),
+    "2d first": Layer("2d first", (1, 1), 100, 48, 4, activation="clip"),
+    "2d stride 1": Layer("2d stride 1", (5, 4), 16, 6, 3, 1, 1, activation="sigmoid"),
+    "2d odd channels": Layer("2d odd channels", (3, 3), 8, 3, 3, 2, 1, activation="tanh"),
+    "2d wide stride": Layer("2d wide stride", (2, 2), 16, 8, 2, 3, 0, 1),
+    "3d k4": Layer("3d k4", (2, 2, 3), 144, 16, 4, 2, 1),
+    "3d k2": Layer("3d k2", (2, 3, 2), 64, 16, 2, 2),
+    "last 2d k4": Layer("last 2d k4", (6, 10), 32, 3, 4, 2, 1, activation="tanh"),
+    "last 2d k5": Layer("last 2d k5", (5, 4), 64, 3, 5, 2, 2, 1, "tanh"),
+    "last 2d k3": Layer("last 2d k3", (8, 8), 32, 1, 3, 1, 1, activation="tanh"),
+    "last 3d k4": Layer("last 3d k4", (3, 4, 5), 48, 1, 4, 2, 1, activation="sigmoid"),
+    "last k2 s3": Layer("last k2 s3", (3, 4), 16, 1, 2, 3, 0, 2, "linear"),
+}
+GATHER = {
+    "2d k4": (Gather(16), Gather(16, split=2), Gather(16, wgs=2, position_major=True)),
+    "2d k5": (Gather(32, stages=3), Gather(32, mt=2, position_major=True), Gather(16, split=4)),
+    "2d first": (Gather(64), Gather(128, stages=3)),
+    "2d stride 1": (Gather(16, position_major=True),),
+    "2d odd channels": (Gather(16),),
+    "2d wide stride": (Gather(16),),
+    "3d k4": (Gather(16, stages=5), Gather(16, split=2, position_major=True)),
+    "3d k2": (Gather(128), Gather(64, wgs=2)),
+}
+SCATTER = {
+    "last 2d k4": (Scatter((1, 4, 8), 2), Scatter((1, 8, 16), 4, 2)),
+    "last 2d k5": (Scatter((1, 4, 4), 2),),
+    "last 2d k3": (Scatter((1, 8, 8), 1),),
+    "last 3d k4": (Scatter((2, 4, 4), 4), Scatter((4, 2, 8), 2, 2)),
+    "last k2 s3": (Scatter((1, 2, 4), 1),),
+}
+CASES = [(name, choice) for found in (GATHER, SCATTER) for name, choices in found.items() for choice in choices]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mma")
+
+
+def worst(name, choice, arithmetic, n, folder, change=None):
+    """(largest error, tolerance) of a layer by one kernel."""
+    network = Made(name)
+    layer = network.layers[0]
+    rng = np.random.default_rng(SEED)
+    x = network.numbers(arithmetic, rng.integers(-128, 128, (n, *layer.shape, layer.channels_in)) / 128)
+    module = mma_gather if isinstance(choice, Gather) else mma_scatter
+    stage = module.stage(network, 0, choice, arithmetic, n)
+    out = np.empty((n, *layer.shape_out, layer.channels_out), x.dtype)
+    got = mma_simt.run(stage, x, out, folder, change).astype(np.float64)
+    if arithmetic == "fixed8":
+        wanted = network._fixed(0, arithmetic)(x.astype(np.int64))
+        assert len(np.unique(wanted)) > 50, "too few different numbers to prove anything"
+        return np.abs(got - wanted).max(), 0
+    wanted = network._parameters.network.evaluate(x.astype(np.float64), np.float16, np.float32).astype(np.float64)
+    return np.abs(got - wanted).max(), 2e-3
+
+
+@pytest.mark.parametrize("arithmetic", ["fixed8", "fp16"])
+@pytest.mark.parametrize(("name", "choice"), CASES, ids=lambda v: str(v))
+def test_kernels_equal_the_oracle(name, choice, arithmetic, folder):
+    print("seed", SEED)
+    error, tolerance = worst(name, choice, arithmetic, 5, folder)
+    assert error <= tolerance
