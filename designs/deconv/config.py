@@ -1,0 +1,160 @@
+"""The engine's parameters: how many products it makes in a cycle, how large its memories are, and the presets.
+
+    engine = preset("vc709")
+    engine.multipliers        2,048
+
+`tm` output channels, `tn` input channels of a lane, and `tz` x `tr` x `tc` lanes, each with a bank of the activation
+memories. In three dimensions a lane is a position; in two the `tz` lanes of a position take `tn` input channels each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from workloads.api import UnknownNameError
+
+Dataflow = Literal["reverse_loop", "input_oriented"]
+DATAFLOWS: tuple[Dataflow, ...] = ("reverse_loop", "input_oriented")
+
+
+class EngineError(ValueError):
+    """Parameters that an engine cannot have, or a layer that an engine cannot do; the message has value and limit."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine.
+
+    `bits` of activations and weights, `acc` of sums. `a_words` and `b_words` are words of a bank of the two activation
+    memories, each of `wide` activations. `w_words` and `bias_words` are weight words and groups of biases that are held:
+    those of a whole network when `resident`, else those of two groups of output channels, which take turns.
+    `psum_words` are partial sums of a bank and half, `drain` positions finished in a cycle (input_oriented), `io`
+    columns that a beat of the activation streams carries.
+    Errors: EngineError naming the parameter.
+    """
+
+    name: str
+    dataflow: Dataflow
+    bits: int
+    tm: int
+    tn: int
+    tz: int = 1
+    tr: int = 1
+    tc: int = 1
+    acc: int = 32
+    a_words: int = 1024
+    b_words: int = 1024
+    w_words: int = 1024
+    bias_words: int = 64
+    resident: bool = True
+    psum_words: int = 16
+    drain: int = 1
+    io: int = 1
+
+    def __post_init__(self) -> None:
+        if self.dataflow not in DATAFLOWS:
+            self._refuse("dataflow", self.dataflow, f"one of {', '.join(DATAFLOWS)}")
+        if self.bits not in (8, 16):
+            self._refuse("bits", self.bits, "8 or 16")
+        for what in ("tm", "tn", "tz", "tr", "tc", "drain", "io"):
+            value = getattr(self, what)
+            if value < 1 or value & (value - 1):
+                self._refuse(what, value, "a power of two")
+        for what in ("a_words", "b_words", "w_words", "bias_words", "psum_words"):
+            if getattr(self, what) < 1:
+                self._refuse(what, getattr(self, what), "at least 1")
+        if self.dataflow == "reverse_loop" and self.lanes > 1:
+            self._refuse("lanes", self.lanes, "1 in reverse_loop")
+        if self.drain > self.lanes:
+            self._refuse("drain", self.drain, f"at most the {self.lanes} lanes")
+        if self.io > self.tc:
+            self._refuse("io", self.io, f"at most tc, which is {self.tc}")
+
+    @property
+    def lanes(self) -> int:
+        """Lanes, and banks of each activation memory."""
+        return self.tz * self.tr * self.tc
+
+    @property
+    def multipliers(self) -> int:
+        """Products that the array can make in a cycle."""
+        return self.tm * self.tn * self.lanes
+
+    @property
+    def wide(self) -> int:
+        """Channels of a word of activation memory."""
+        return max(self.tm, self.tn)
+
+    @property
+    def arithmetic(self) -> str:
+        """Name of the arithmetic in the records."""
+        return f"fixed{self.bits}"
+
+    @property
+    def beat(self) -> int:
+        """Activations of a beat of the input and output streams."""
+        return self.io * self.wide
+
+    def __str__(self) -> str:
+        lanes = f" x {self.tz} x {self.tr} x {self.tc}" if self.lanes > 1 else ""
+        return f"{self.name}: {self.dataflow}, fixed{self.bits}, {self.tm} x {self.tn}{lanes}"
+
+    def _refuse(self, what: str, value: object, limit: str) -> None:
+        raise EngineError(f"engine {self.name}: {what} of {value}; it must be {limit}")
+
+
+#: Engines by dataflow and name. `vc709` is the array of arXiv 1903.02550 (2 x 64 x 1 x 4 x 4 for images, 2 x 16 x 4 x 4
+#: x 4 for volumes), `z7020` has the 16 units of arXiv 2102.00294.
+PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
+    (engine.dataflow, engine.name): engine
+    for engine in (
+        Engine(
+            "ulx3s", "reverse_loop", 8, tm=4, tn=32, acc=26, a_words=256, b_words=1024, w_words=2048, bias_words=128
+        ),
+        Engine(
+            "ulx3s", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=26, a_words=256, b_words=256, w_words=8192,
+            bias_words=128, psum_words=64, drain=1, io=1,
+        ),
+        Engine(
+            "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
+            w_words=4096, bias_words=2, resident=False, psum_words=512, drain=16, io=4,
+        ),
+        Engine(
+            "z7020", "reverse_loop", 16, tm=4, tn=4, acc=44, a_words=4096, b_words=8192, w_words=2048, bias_words=2,
+            resident=False,
+        ),
+        Engine(
+            "streamed", "reverse_loop", 16, tm=4, tn=64, acc=44, a_words=32768, b_words=65536, w_words=2048,
+            bias_words=2, resident=False,
+        ),
+    )
+}  # fmt: skip
+
+#: The engine that each case is proved on, by dataflow.
+ENGINE_OF: Mapping[Dataflow, Mapping[str, str]] = {
+    "reverse_loop": {
+        "digits": "ulx3s",
+        "mnist": "ulx3s",
+        "celeba": "z7020",
+        "dcgan": "streamed",
+        "gan3d": "streamed",
+        "vnet": "streamed",
+    },
+    "input_oriented": {
+        "digits": "ulx3s",
+        "mnist": "vc709",
+        "celeba": "vc709",
+        "dcgan": "vc709",
+        "gan3d": "vc709",
+        "vnet": "vc709",
+    },
+}
+
+
+def preset(dataflow: Dataflow, name: str) -> Engine:
+    """An engine by dataflow and name. Errors: UnknownNameError listing the engines of that dataflow."""
+    if (dataflow, name) not in PRESETS:
+        raise UnknownNameError("engine", name, tuple(n for d, n in PRESETS if d == dataflow))
+    return PRESETS[dataflow, name]
