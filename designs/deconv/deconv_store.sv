@@ -104,7 +104,7 @@ module deconv_store #(
   // Beside the read: that there is one, its banks, whether it is the last.
   wire [BZ-1:0] from_z;
   wire [BR-1:0] from_r;
-  wire [BC-1:0] from_c;
+  wire [BC-1:0] from_c;  // of the first column
   wire from_last;
   logic [READ-1:0] valid;
 
