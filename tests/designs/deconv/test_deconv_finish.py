@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def image(activation: Activation, bits: int) -> str:
     if bits == 8:
         words = [int(v) & 0xFF for v in values[:-1]]
     else:
-        words = [((int(b) - int(a)) & 0x3FF) << 16 | int(a) & 0xFFFF for a, b in zip(values, values[1:], strict=False)]
+        words = [((int(b) - int(a)) & 0x3FF) << 16 | int(a) & 0xFFFF for a, b in itertools.pairwise(values)]
     return "".join(f"{word:07x}\n" for word in words)
 
 
@@ -120,7 +121,8 @@ def test_finish_is_the_workload_s_arithmetic(tmp_path: Path) -> None:
             assert got == list(values), f"{shape}, cycle {cycle}"
             results += got
         # Both ends were reached, or all would be in the middle of the range.
-        assert max(results) == (1 << (bits - 1)) - 1 and min(results) <= -(1 << (bits - 1)) + 1, activation
+        assert max(results) == (1 << (bits - 1)) - 1, activation
+        assert activation == "sigmoid" or min(results) <= -(1 << (bits - 1)) + 1, activation
 
 
 @pytest.mark.parametrize(
