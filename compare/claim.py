@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from compare.record import UNITS, Boundary, Stage
+from compare.rows import BUSY
 
 FOLDER = Path(__file__).with_name("claims")
 
@@ -21,12 +22,13 @@ TRUST = {
     "abstract": "read in the abstract",
     "text": "read in the paper",
     "memory": "recalled, not verified",
+    "derived": "follows from other figures of the paper, some of them recalled",
 }
 
 #: A side of a test: rows whose attributes match these patterns.
 Selector = Mapping[str, str]
-_SELECTED_BY = ("kind", "implementation", "device", "arithmetic", "launch", "tier")
-_FIGURES = (*UNITS, "latency_p50", "latency_p99")
+_SELECTED_BY = ("kind", "implementation", "device", "arithmetic", "launch", "tier", "array")
+_FIGURES = (*UNITS, "latency_p50", "latency_p99", BUSY, f"{BUSY}.kept")
 
 
 class ClaimError(ValueError):
@@ -38,10 +40,11 @@ class Trial:
     """One question that decides a claim, or a part of it.
 
     `quantity` is a figure of a row. With `under` the ratio `over` / `under` is asked for; with `across` the largest
-    over the smallest of these conditions of a row's records, the figure as taken in several ways; else the figure
-    itself, times `times` (such as operations per item, in `unit`). Each side is a list of selectors, of which the first
-    with a known figure counts, and of its rows the best. Bounds: `at_least`, `at_most`, or `about` within a factor
-    `within`. `needs` is the weakest stage that can decide it, and `why` says why. `batch` holds for rows that batch.
+    over the smallest of these conditions of a row's records, the figure as taken in several ways; with `same` whether
+    that condition of the rows of both sides is the same; else the figure itself, times `times` (such as operations per
+    item, in `unit`). Each side is a list of selectors, of which the first with a known figure counts, and of its rows
+    the best. Bounds: `at_least`, `at_most`, or `about` within a factor `within`. `needs` is the weakest stage that can
+    decide it, and `why` says why. `batch` holds for rows that batch. A side is of the claim's case unless it names one.
     """
 
     what: str
@@ -52,6 +55,9 @@ class Trial:
     under_batch: int | None = None
     boundary: Boundary = Boundary.KERNEL
     across: Sequence[str] = ()
+    same: str = ""
+    over_case: str = ""
+    under_case: str = ""
     times: float = 1.0
     unit: str = ""
     at_least: float | None = None
@@ -64,8 +70,10 @@ class Trial:
     def __post_init__(self) -> None:
         if self.quantity not in _FIGURES:
             raise ClaimError(f"quantity {self.quantity!r} is not one of {', '.join(_FIGURES)}")
-        if sum(bound is not None for bound in (self.at_least, self.at_most, self.about)) != 1:
-            raise ClaimError(f"{self.what}: give one of at_least, at_most and about")
+        if sum(bound is not None for bound in (self.at_least, self.at_most, self.about, self.same or None)) != 1:
+            raise ClaimError(f"{self.what}: give one of at_least, at_most, about and same")
+        if self.same and not self.under:
+            raise ClaimError(f"{self.what}: same needs a selector for `under`")
         if self.about is not None and self.within <= 1:
             raise ClaimError(f"{self.what}: about needs a factor `within` above 1, got {self.within}")
         if not self.over:
@@ -97,6 +105,12 @@ class Claim:
             raise ClaimError(f"trust {self.trust!r} is not one of {', '.join(TRUST)}")
         if not self.tests:
             raise ClaimError("a claim needs a test")
+
+    @property
+    def cases(self) -> set[str]:
+        """The cases whose rows decide it."""
+        named = {case for test in self.tests for case in (test.over_case, test.under_case) if case}
+        return {self.case, *named}
 
 
 def load_claims(workload: str, folder: Path = FOLDER) -> tuple[Claim, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compare import text
 from compare.claim import TRUST, Trial
 from compare.grid import Table, table, without_empty
-from compare.judge import Finding, Judged
+from compare.judge import Finding, Judged, Verdict
 from compare.rows import Figure, Row
 
 CLAIMS = "Claims of the papers against what was found here"
@@ -54,6 +54,8 @@ def says(judged: Judged) -> str:
 
 def found(f: Finding) -> str:
     """Return the value of a finding with its band, or an en-dash where there is none."""
+    if f.test.same and f.grade:
+        return "the same" if f.verdict == Verdict.SUPPORTED else "another"
     if f.value is None or f.low is None or f.high is None:
         return text.MISSING
     if f.test.across:
@@ -66,6 +68,8 @@ def found(f: Finding) -> str:
 def wanted(test: Trial) -> str:
     """Return what the claim wants of a test: `at least 8.30`."""
     least, most = test.bounds
+    if test.same:
+        return f"the same {test.same}"
     if test.under or test.across:
         if test.about is not None:
             return f"{test.about:g} within a factor of {test.within:g}"
@@ -110,17 +114,21 @@ def published(rows: Iterable[Row]) -> Table:
             "throughput, items/s": lambda r: text.quantity(r, "throughput", ""),
             "latency": lambda r: text.time(r.figures.get("latency_p50")),
             "interval, cycles": lambda r: text.count(r, "interval"),
+            "multipliers": lambda r: r.array or text.MISSING,
             "clock": lambda r: text.quantity(r, "clock", "Hz"),
+            "useful, op/s": lambda r: text.quantity(r, "rate.useful", ""),
+            "equivalent, op/s": lambda r: text.quantity(r, "rate.equivalent", ""),
             "power": lambda r: text.quantity(r, "power", "W"),
             "power / throughput": lambda r: text.quantity(r, "energy", "J"),
             "LUT": lambda r: text.resource(r, "luts"),
+            "FF": lambda r: text.resource(r, "ffs"),
             "BRAM": lambda r: text.resource(r, "brams"),
             "DSP": lambda r: text.resource(r, "dsps"),
             "accuracy": lambda r: f"{r.quality['accuracy'].value:.3f}" if "accuracy" in r.quality else text.MISSING,
             "evidence": evidence,
         },
-        ("throughput, items/s", "latency", "interval, cycles", "clock", "power", "power / throughput", "LUT", "BRAM",
-         "DSP", "accuracy"),
+        ("throughput, items/s", "latency", "interval, cycles", "clock", "useful, op/s", "equivalent, op/s", "power",
+         "power / throughput", "LUT", "FF", "BRAM", "DSP", "accuracy"),
     )  # fmt: skip
     return without_empty(made, text.MISSING)
 

@@ -12,11 +12,14 @@ from compare.caution import careful, with_drift
 from compare.claim import load_claims
 from compare.derive import assumption, derive, with_energy
 from compare.judge import Judged, judge
+from compare.operations import counts_of, is_count, with_operations, with_saving
 from compare.record import Boundary
 from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio, same_results
-from compare.rows import ORACLE, SIMULATION, Row, newest, rows_of, with_quality
+from compare.rows import LAYER, ORACLE, SIMULATION, Row, newest, rows_of, text, with_quality
+from compare.samples import Sheet, is_sheet, sheets_of
 from compare.stale import StaleCheck
 from compare.store import REFERENCE, RESULTS, Problem, scan
+from compare.variation import Variation, is_variation, variations, with_variation
 
 #: Batches that the short table shows, besides each series' best: one item, one event, and many.
 SHOWN_BATCHES = (1, 4096, 2**20)
@@ -30,10 +33,11 @@ FLOOR_TIMES = 100
 class Comparison:
     """All that is known of one workload.
 
-    `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows, `published`
-    those that stand on publications. `overtakings` say from which batch a GPU is ahead of an FPGA, `claims` what became
-    of what papers claim. `superseded` counts rows that a newer or the user's own replaced. `problems` name record files
-    or lines that were skipped.
+    `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows, `counts`
+    those of operations an item, `sheets` what networks generated, `published` what stands on publications. `layers`
+    are simulated layers of FPGA designs. `variations` say how much shown rows vary, `overtakings` from which batch a
+    GPU is ahead of an FPGA, `claims` what became of what papers claim. `superseded` counts rows that a newer or the
+    user's own replaced. `problems` name record files, lines or pictures that were skipped.
     """
 
     workload: str
@@ -41,7 +45,11 @@ class Comparison:
     rows: tuple[Row, ...]
     shown: tuple[Row, ...]
     quality: tuple[Row, ...]
+    counts: tuple[Row, ...]
+    sheets: tuple[Sheet, ...]
     published: tuple[Row, ...]
+    layers: tuple[Row, ...]
+    variations: tuple[Variation, ...]
     overtakings: tuple[Overtaking, ...]
     claims: tuple[Judged, ...]
     ratios: tuple[Ratio, ...]
@@ -53,6 +61,12 @@ class Comparison:
     def stale(self) -> tuple[Row, ...]:
         """The rows whose sources have changed."""
         return tuple(row for row in self.rows if row.stale)
+
+    @property
+    def everything(self) -> tuple[Row, ...]:
+        """All that stands on records, for where it comes from and what is stale."""
+        sheets = (sheet.row for sheet in self.sheets)
+        return (*self.quality, *self.counts, *sheets, *self.rows, *self.layers, *self.published)
 
 
 def default_folders(root: Path | str) -> tuple[Path, Path]:
@@ -80,14 +94,21 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     known = {(q.workload, q.case, q.arithmetic): q.quality for q in quality if q.quality}
     published, replaced = newest(map(with_energy, told["published"]))
     assumed, revised = newest(told["assumption"])
+    counts, recounted = newest(map(with_saving, told["counts"]))
+    pictured, redrawn = newest(told["samples"])
+    layers, resimulated = newest(told["layer"])
+    apart, repeated = newest(told["variation"])
     others, superseded = newest(told["row"])
     joined, failed = derive([*others, *assumed, *told["simulation"]])
     rows, dropped = newest(joined)
-    rows = sorted((with_energy(with_quality(row, known)) for row in careful(rows)), key=_order)
+    rows = [with_energy(with_quality(row, known)) for row in with_variation(careful(rows), apart)]
+    rows = sorted((with_operations(row, counts_of(counts)) for row in rows), key=_order)
+    shown = tuple(_one_launch(_shown(rows)))
+    sheets, unreadable = sheets_of(sorted(pictured, key=_order))
 
     drifting = list(with_drift(rows))
     cases = tuple(sorted({row.case for row in (*rows, *published)}))
-    claims = [claim for claim in load_claims(workload) if case in (None, claim.case)]
+    claims = [claim for claim in load_claims(workload) if case is None or claim.cases == {case}]
     verdicts = list(_verdicts(rows, drifting))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]
     refusals += [Refusal("throughput", f.row, f.row, f.reason, f.row.command) for f in failed]
@@ -95,26 +116,34 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
         workload=workload,
         cases=cases,
         rows=tuple(rows),
-        shown=tuple(_one_launch(_shown(rows))),
+        shown=shown,
         quality=tuple(sorted(quality, key=_order)),
+        counts=tuple(sorted(counts, key=_order)),
+        sheets=sheets,
         published=tuple(sorted(published, key=_order)),
+        layers=tuple(sorted(layers, key=_order)),
+        variations=variations(shown),
         overtakings=tuple(o for each in cases for o in overtakings(r for r in drifting if r.case == each)),
-        claims=tuple(judge(claims, (*drifting, *published))),
+        claims=tuple(judge(claims, (*drifting, *published, *counts))),
         ratios=tuple(v for v in verdicts if isinstance(v, Ratio)),
         refusals=tuple(refusals),
-        problems=tuple(problems),
-        superseded=fell + replaced + revised + superseded + dropped,
+        problems=(*problems, *unreadable),
+        superseded=fell + replaced + revised + recounted + redrawn + resimulated + repeated + superseded + dropped,
     )
 
 
 def _role(row: Row) -> str:
     """What a row tells: figures of its own, or something that stands apart or completes others."""
     if row.device == ORACLE:
-        return "quality"
+        return "samples" if is_sheet(row) else "counts" if is_count(row) else "quality"
     if row.on_paper:
         return "published"
+    if LAYER in row.conditions:
+        return "layer"
     if row.device == SIMULATION:
         return "simulation"
+    if is_variation(row):
+        return "variation"
     return "assumption" if assumption(row) else "row"
 
 
@@ -125,9 +154,11 @@ _BOUNDARIES = list(Boundary)
 def _order(row: Row) -> tuple[object, ...]:
     kind = _KINDS.index(row.kind) if row.kind in _KINDS else len(_KINDS)
     batch = row.batch if isinstance(row.batch, int) else 0
+    layer = row.conditions.get("layer_index")
     return (
         row.case, kind, row.device, _BOUNDARIES.index(row.boundary), row.tier != "product", row.implementation,
-        row.arithmetic, row.launch, batch,
+        row.arithmetic, row.launch, batch, row.array, layer if isinstance(layer, int) else 0,
+        text(row.conditions.get(LAYER)),
     )  # fmt: skip
 
 
@@ -147,7 +178,7 @@ def _one_launch(rows: Iterable[Row]) -> Iterator[Row]:
     """Of our own kernels that were launched in several ways, yield the fastest way; baselines stand with every way."""
     ways: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        own = (row.workload, row.case, row.implementation, row.device, row.arithmetic, row.batch, row.boundary)
+        own = (*row.identity[:6], row.boundary, row.array)
         ways.setdefault((*own, row.launch if row.tier == "outside baseline" else ""), []).append(row)
     for found in ways.values():
         yield max(found, key=lambda r: (_value(r, "throughput"), -_value(r, "latency_p50", float("inf"))))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from compare.devices import share
 from compare.record import Boundary, Stage
-from compare.rows import ASSUMED_CLOCK, SIMULATION, Figure, Row, text
+from compare.rows import ARRAY, ASSUMED_CLOCK, BUSY, SIMULATION, Figure, Row, text
 
 #: Fewer items than this at the pins give no interval.
 ITEMS_AT_LEAST = 8
@@ -60,7 +60,8 @@ def derive(rows: Iterable[Row]) -> tuple[list[Row], list[NotJoined]]:
                 if assumption(row):
                     joined = replace(joined, notes=(*joined.notes, *_fit(joined, given)))
                 result.append(joined)
-                used |= {id(s) for s in same if s is simulation or s.time <= simulation.time}
+                older = (s for s in same if s.identity == simulation.identity and s.time <= simulation.time)
+                used |= {id(s) for s in (simulation, *older)}
                 break
         else:
             reason = (why_not(max(same, key=lambda s: s.time), row)) if same else "no record of a simulation"
@@ -92,9 +93,10 @@ def why_not(simulation: Row, clocked: Row) -> str:
     A routing must be of the simulated design. An assumed clock is of a device and a folding, as far as it names one.
     """
     if assumption(clocked):
-        folding, wanted = (text(r.conditions.get("folding")) for r in (simulation, clocked))
-        if wanted and folding != wanted:
-            return f"folding {folding or 'not stated'} was simulated, the clock is assumed for {wanted}"
+        for name in ("folding", *ARRAY):
+            had, wanted = (text(r.conditions.get(name)) for r in (simulation, clocked))
+            if wanted and had != wanted:
+                return f"{name} {had or 'not stated'} was simulated, the clock is assumed for {wanted}"
     else:
         ours, theirs = text(simulation.conditions.get("design")), text(clocked.conditions.get("design"))
         if not ours or not theirs:
@@ -129,7 +131,7 @@ def join(simulation: Row, clocked: Row) -> Row:
     if clock is None:
         assert assumed is not None
         clock = assumed
-    figures = dict(clocked.figures)
+    figures = {name: f for name, f in simulation.figures.items() if _counted_in_cycles(name)} | dict(clocked.figures)
     stages = (Stage.SIMULATED, *clock.stages)
     f_low, f_high = band(clock)
     if interval := simulation.figures.get("interval"):
@@ -140,6 +142,8 @@ def join(simulation: Row, clocked: Row) -> Row:
             stages, f_low / i_high, f_high / i_low, clock.spread or "seeds",
         )  # fmt: skip
         figures["throughput"] = _bandless(rate, interval.samples) if assumed else rate
+        if steady := _variation(interval):
+            figures["variation"] = steady
     if cycles := simulation.figures.get("cycles"):
         c_low, c_high = band(cycles)
         figures["cycles"] = cycles
@@ -153,13 +157,14 @@ def join(simulation: Row, clocked: Row) -> Row:
         if latency.statistic == "exact":
             figures["latency_p99"] = figures["latency_p50"]
     conditions = {**simulation.conditions, **clocked.conditions, ASSUMED_CLOCK: assumed.value} if assumed else {}
+    array = {name: simulation.conditions[name] for name in ARRAY if name in simulation.conditions}
     return replace(
         clocked,
         arithmetic=clocked.arithmetic or simulation.arithmetic,
         batch="any",
         boundary=Boundary.KERNEL,
         figures=figures,
-        conditions=conditions or clocked.conditions,
+        conditions=conditions or {**array, **clocked.conditions},
         records=(*simulation.records, *clocked.records),
         origins=(*simulation.origins, *clocked.origins),
         quality=clocked.quality or simulation.quality,
@@ -168,13 +173,29 @@ def join(simulation: Row, clocked: Row) -> Row:
     )
 
 
+def _counted_in_cycles(name: str) -> bool:
+    return name.split(".")[0] in (BUSY, "bandwidth", "zero_products")
+
+
+def _variation(interval: Figure) -> Figure | None:
+    """None from item to item, by construction, when every item took as many cycles; the clock's own jitter aside."""
+    low, high = band(interval)
+    if interval.statistic != "exact" or low != high:
+        return None
+    return Figure("variation", 0.0, "1", "exact", interval.samples, Boundary.KERNEL, (Stage.SIMULATED,))
+
+
 def _bandless(figure: Figure, samples: int) -> Figure:
     return replace(figure, low=None, high=None, spread="", samples=samples)
 
 
 def _fit(row: Row, given: Iterable[Row]) -> list[str]:
     """Say of a design that nobody routed whether its synthesis for the part, if there is one, would fit."""
-    sizes = [r for r in given if _place(r) == _place(row) and any(name in r.figures for name in COUNTED)]
+    sizes = [
+        r
+        for r in given
+        if _place(r) == _place(row) and r.array in ("", row.array) and any(name in r.figures for name in COUNTED)
+    ]
     if not sizes:
         return ["not synthesised for this part: whether it fits is not known"]
     shares = [(n, share(r.device, n, r.figures[n].value) or 0.0) for r in sizes for n in COUNTED if n in r.figures]

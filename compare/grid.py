@@ -41,9 +41,9 @@ def without(given: Table, column: str) -> Table:
     return replace(given, columns=tuple(given.columns[i] for i in keep), rows=rows)
 
 
-def without_empty(given: Table, missing: str) -> Table:
-    """Return a table less the columns in which every cell is `missing`."""
+def without_empty(given: Table, missing: str, keep: Sequence[str] = ()) -> Table:
+    """Return a table less the columns in which every cell is `missing`, but for those to `keep`."""
     empty = [c for i, c in enumerate(given.columns) if given.rows and all(row[i] == missing for row in given.rows)]
     for column in empty:
-        given = without(given, column)
+        given = given if column in keep else without(given, column)
     return given

@@ -15,9 +15,11 @@ from compare.claim import Claim, Selector, Trial
 from compare.derive import band
 from compare.record import Stage
 from compare.referee import Ratio, ratio
-from compare.rows import Figure, Row
+from compare.rows import BUSY, Figure, Row
 
-_TIMED = (RATE, "latency_p50", "latency_p99")
+_TIMED = (RATE, "latency_p50", "latency_p99", "variation", "rate.useful", "rate.equivalent")
+#: Families of figures of which more is better.
+_MORE = (RATE, "rate", "efficiency", BUSY)
 
 
 class Verdict(StrEnum):
@@ -57,24 +59,47 @@ class Judged:
 
 
 def judge(claims: Iterable[Claim], rows: Iterable[Row]) -> Iterator[Judged]:
-    """Put each claim to the test on rows of all cases, those of publications among them."""
+    """Put each claim to the test on rows of all cases, those of publications and counts of operations among them."""
     known = list(rows)
     for claim in claims:
-        ours = [row for row in known if row.case == claim.case]
-        yield Judged(claim, tuple(_find(test, ours) for test in claim.tests))
+        yield Judged(claim, tuple(_find(test, claim.case, known) for test in claim.tests))
 
 
-def _find(test: Trial, rows: list[Row]) -> Finding:
-    overs = _candidates(test, test.over, test.over_batch, rows)
-    unders = _candidates(test, test.under, test.under_batch, rows) if test.under else []
-    for side, selectors, batch, needed in (
-        (overs, test.over, test.over_batch, True),
-        (unders, test.under, test.under_batch, bool(test.under)),
+def _find(test: Trial, case: str, rows: list[Row]) -> Finding:
+    ours, theirs = ([row for row in rows if row.case == (named or case)] for named in (test.over_case, test.under_case))
+    overs = _candidates(test, test.over, test.over_batch, ours)
+    unders = _candidates(test, test.under, test.under_batch, theirs) if test.under else []
+    for side, selectors, batch, known, needed in (
+        (overs, test.over, test.over_batch, ours, True),
+        (unders, test.under, test.under_batch, theirs, bool(test.under)),
     ):
         if needed and not side:
-            known = [(row, row.figures[test.quantity]) for row in (*overs[:1], *unders[:1])]
-            return Finding(test, Verdict.NO_EVIDENCE, tuple(known), reason=_missing(test, selectors, batch))
-    return _ratio(test, overs, unders, rows) if test.under else _value(test, overs[0])
+            found = [(row, row.figures[test.quantity]) for row in (*overs[:1], *unders[:1])]
+            if found and (reason := _powerless(test, selectors, [*ours, *theirs], known)):
+                return Finding(test, Verdict.NOT_COMPARABLE, tuple(found), reason=reason)
+            return Finding(test, Verdict.NO_EVIDENCE, tuple(found), reason=_missing(test, selectors, batch))
+    if test.same:
+        return _same(test, overs[0], unders[0])
+    return _ratio(test, overs, unders, ours) if test.under else _value(test, overs[0])
+
+
+def _powerless(test: Trial, selectors: Sequence[Selector], rows: list[Row], known: list[Row]) -> str:
+    """Say that nobody metered a side whose rate is known, and what it could draw for the claim to hold."""
+    there = any(RATE in row.figures and _matches(row, s) and not row.on_paper for s in selectors for row in known)
+    if test.quantity != "energy" or not there:
+        return ""
+    return "; ".join(filter(None, ("FPGA power is not known; no record carries it", _break_even(test, rows))))
+
+
+def _same(test: Trial, over: Row, under: Row) -> Finding:
+    """Whether a condition of both sides is one and the same."""
+    sides = ((over, over.figures[test.quantity]), (under, under.figures[test.quantity]))
+    said = [{record.conditions.get(test.same) for record in row.records} - {None} for row in (over, under)]
+    if not all(said):
+        return Finding(test, Verdict.NO_EVIDENCE, sides, reason=f"no record says {test.same} of both")
+    weakest = min((figure for _, figure in sides), key=lambda f: list(Stage).index(f.weakest))
+    verdict = Verdict.SUPPORTED if said[0] == said[1] else Verdict.CONTRADICTED
+    return Finding(test, verdict, sides, grade=weakest.grade)
 
 
 def _ratio(test: Trial, overs: list[Row], unders: list[Row], rows: list[Row]) -> Finding:
@@ -133,7 +158,8 @@ def _candidates(test: Trial, selectors: Sequence[Selector], batch: int | None, r
         if test.quantity in _TIMED:
             chosen = [row for row in chosen if row.on_paper or row.boundary == test.boundary]
         if found := [row for row in chosen if test.quantity in row.figures]:
-            return sorted(found, key=lambda r: r.figures[test.quantity].value, reverse=test.quantity == RATE)
+            more = test.quantity.split(".")[0] in _MORE
+            return sorted(found, key=lambda r: r.figures[test.quantity].value, reverse=more)
     return []
 
 

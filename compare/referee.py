@@ -13,11 +13,15 @@ SAME_ARITHMETIC = "same arithmetic"
 SAME_RESULTS = "same results"
 SAME_QUALITY = "same quality"
 
-#: Two qualities are the same when every figure of both sides differs by no more than this, absolute.
+#: Two qualities are the same when every figure of both sides differs by no more than this, absolute; one in dB by 1 dB.
 QUALITY_TOLERANCE = 0.01
+DECIBEL_TOLERANCE = 1.0
 
+#: Quantities by their family: `utilisation` for `utilisation.kept`.
 _RESOURCES = ("luts", "ffs", "dsps", "brams", "utilisation")
-_ONE_DEVICE = (*_RESOURCES, "fmax", "clock", "interval", "cycles")
+_ONE_DEVICE = (*_RESOURCES, "fmax", "clock", "interval", "cycles", "bandwidth", "zero_products")
+#: Families whose members count operations in ways of their own: `rate.useful`, `rate.equivalent`.
+_COUNTED = ("operations", "rate", "efficiency", "utilisation")
 _POWER = ("energy", "power", "idle_power")
 
 
@@ -42,7 +46,7 @@ class Ratio:
     notes: tuple[str, ...] = ()
 
     def inverse(self) -> Ratio:
-        """Return the same comparison the other way up."""
+        """Return the same comparison the other way up. Errors: ZeroDivisionError where A is exactly nothing."""
         return replace(
             self,
             over=self.under,
@@ -141,6 +145,7 @@ def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> I
             yield f"unlike {name}: {getattr(over, name)} against {getattr(under, name)}"
     if a.on_paper != b.on_paper:
         yield f"one side is a figure on paper: {a.grade} against {b.grade}"
+    yield from _mixture(a, b)
     for name in ("quantity", "unit", "boundary"):
         if getattr(a, name) != getattr(b, name):
             yield f"unlike {name}: {getattr(a, name)} against {getattr(b, name)}"
@@ -158,19 +163,30 @@ def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> I
     if one_run and not same_run(over, under):
         yield "the two were not taken in one run"
     for row, f in ((over, a), (under, b)):
-        if band(f)[0] <= 0:
+        if band(f)[0] <= 0 and not (f is a and _exactly_none(f)):
             yield f"{f.quantity} of {row.label} reaches down to zero or below"
 
 
+def _mixture(a: Figure, b: Figure) -> Iterator[str]:
+    """Operations are counted in several ways, and what was counted in one is never set against another."""
+    if _family(a) == _family(b) and _family(a) in _COUNTED and a.quantity != b.quantity:
+        ways = (f.quantity.partition(".")[2] or "useful" for f in (a, b))
+        yield f"operations counted in unlike ways, {' against '.join(ways)}: the two are never mixed"
+
+
+def _family(figure: Figure) -> str:
+    return figure.quantity.split(".")[0]
+
+
 def _stage_objections(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
-    if a.quantity in _ONE_DEVICE and over.device != under.device:
+    if _family(a) in _ONE_DEVICE and over.device != under.device:
         yield f"{a.quantity} of unlike devices, {over.device} and {under.device}, do not compare"
-    if a.quantity in (*_RESOURCES, *_POWER) and a.stages != b.stages:
+    if _family(a) in (*_RESOURCES, *_POWER) and a.stages != b.stages:
         yield f"unlike stage for {a.quantity}: {a.grade} against {b.grade}"
 
 
 def _batch_objections(over: Row, under: Row, a: Figure) -> Iterator[str]:
-    if a.quantity in _ONE_DEVICE or a.quantity == "idle_power":
+    if _family(a) in _ONE_DEVICE or a.quantity == "idle_power":
         return
     for row in (over, under):
         if row.batch is None:
@@ -190,8 +206,15 @@ def _quality_objections(over: Row, under: Row) -> Iterator[str]:
         yield f"{unlike}, and unlike quality figures"
     for name in sorted(set(over.quality) & set(under.quality)):
         one, other = over.quality[name].value, under.quality[name].value
-        if abs(one - other) > QUALITY_TOLERANCE + 1e-12:
-            yield f"{unlike}, and {name} {one:.4g} against {other:.4g} differs by more than {QUALITY_TOLERANCE:g}"
+        decibel = over.quality[name].unit == "dB"
+        limit, unit = (DECIBEL_TOLERANCE, " dB") if decibel else (QUALITY_TOLERANCE, "")
+        if abs(one - other) > limit + 1e-12:
+            yield f"{unlike}, and {name} {one:.4g} against {other:.4g}{unit} differs by more than {limit:g}{unit}"
+
+
+def _exactly_none(figure: Figure) -> bool:
+    """A numerator may be nothing where that was counted, as the variation of a pipeline."""
+    return figure.statistic == "exact" and figure.value == 0 and band(figure) == (0, 0)
 
 
 def _statistic(figure: Figure) -> str:

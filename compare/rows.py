@@ -25,13 +25,19 @@ _TIMES = {
     "latency_p99": ("latency", "p99", "exact"),
     "launch_floor": ("launch_floor", "p50", "median", "exact"),
 }
-_CUT_IN_TIME = ("throughput", "latency", "launch_floor")
+_CUT_IN_TIME = ("throughput", "latency", "launch_floor", "variation")
 _TIME_BOUNDARIES = (Boundary.KERNEL, Boundary.DEVICE, Boundary.HOST)
 _POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
 _PAPER = (Stage.PUBLISHED, Stage.DATASHEET)
 #: Condition of a row whose clock nobody routed: the clock that was assumed, Hz.
 ASSUMED_CLOCK = "assumed_clock_hz"
 _SAME_RUN_SECONDS = 3600
+#: Conditions that tell the configurations of one FPGA design apart: its multipliers, and the sides of their array.
+ARRAY = ("multipliers", "Tm", "Tn", "Tz", "Tr", "Tc")
+#: Condition of a record about one layer of a network; such a record is no row of the network.
+LAYER = "layer"
+#: What `utilisation` is called as a figure when a simulation counted it: of multipliers in time, not of a part.
+BUSY = "busy"
 #: The spread of a percentile that carries its own distribution-free 99 % confidence band.
 CONFIDENCE_BAND = "ci99"
 
@@ -166,6 +172,15 @@ class Row:
         return float(clock) if isinstance(clock, (int, float)) else None
 
     @property
+    def array(self) -> str:
+        """The multipliers of an FPGA design, `2,048 = 2 × 64 × 1 × 4 × 4`, or empty where it does not count them."""
+        count, *sides = (self.conditions.get(name) for name in ARRAY)
+        if not isinstance(count, (int, float)):
+            return ""
+        known = [f"{side:g}" for side in sides if isinstance(side, (int, float))]
+        return f"{count:,}" + (f" = {' × '.join(known)}" if known else "")
+
+    @property
     def shipped(self) -> bool:
         """Whether nothing of it is the user's own."""
         return set(self.origins) == {SHIPPED}
@@ -183,6 +198,7 @@ class Row:
             self.launch,
             self.boundary,
             self.conditions.get("board"),
+            *(self.conditions.get(name) for name in (*ARRAY, LAYER)),
         )
 
     @property
@@ -210,6 +226,7 @@ class Row:
         if self.kind != "fpga" and self.batch is not None:
             parts.append(f"batch {batch_text(self.batch)}")
         parts += [self.launch] if self.launch else []
+        parts += [f"{self.array.split(' = ')[0]} multipliers"] if self.array else []
         parts += [f"{self.assumed_clock / 1e6:g} MHz assumed"] if self.assumed_clock else []
         said = ", ".join(part for part in parts if part)
         return f"{self.implementation} on {self.device}" + (f" ({said})" if said else "")
@@ -268,8 +285,9 @@ def _is_timed(m: Measurement) -> bool:
 
 
 def _timed_figures(record: Record, cut: Boundary) -> Iterator[tuple[str, Figure]]:
-    if m := record.get("throughput", boundary=cut):
-        yield "throughput", Figure.of(m)
+    for name in ("throughput", "variation"):
+        if m := record.get(name, boundary=cut):
+            yield name, Figure.of(m)
     for name, (quantity, *statistics) in _TIMES.items():
         for statistic in statistics:
             if m := record.get(quantity, statistic=statistic, boundary=cut):
@@ -281,9 +299,10 @@ def _other_figures(record: Record) -> Iterator[tuple[str, Figure]]:
     order = [*_POWER_BOUNDARIES, Boundary.NONE, *_TIME_BOUNDARIES]
     seen: set[str] = set()
     for m in sorted(record.measurements, key=lambda m: order.index(m.boundary)):
-        if not _is_timed(m) and not m.quantity.startswith("quality.") and m.quantity not in seen:
-            seen.add(m.quantity)
-            yield m.quantity, Figure.of(m)
+        name = m.quantity.replace("utilisation", BUSY) if m.stage == Stage.SIMULATED else m.quantity
+        if not _is_timed(m) and not m.quantity.startswith("quality.") and name not in seen:
+            seen.add(name)
+            yield name, Figure.of(m)
 
 
 def newest(rows: Iterable[Row]) -> tuple[list[Row], int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from compare import text
+from compare import text, work_tables
 from compare.batch_tables import by_batch, overtaking
 from compare.caution import floors, sensor_error
 from compare.claim_tables import claims, published
 from compare.comparison import Comparison
-from compare.grid import Table, table, without
+from compare.grid import Table, table, without, without_empty
 from compare.record import Boundary
 from compare.referee import QUALITY_TOLERANCE, SAME_RESULTS, Ratio, Refusal
-from compare.rows import SIMULATION, Row, batch_text, samples_needed
+from compare.rows import BUSY, SIMULATION, Row, batch_text, samples_needed
 from compare.stale import EQUIVALENT
 
 #: Where time was cut, for the title of a table.
@@ -27,12 +27,15 @@ CUTS = {
 
 def tables(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison in reading order, without empty ones."""
-    found = [_quality(comparison)]
+    found = [_quality(comparison), work_tables.counts(comparison.counts)]
     for cut, title in CUTS.items():
         rows = [row for row in comparison.shown if row.boundary == cut and row.kind != SIMULATION]
         timed = performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"])
         found.append(replace(timed, long=cut in (Boundary.DEVICE, Boundary.HOST)))
-    found += [_resources(comparison.rows), published(comparison.published)]
+    shown = [row for row in comparison.shown if row.boundary == Boundary.KERNEL and row.kind != SIMULATION]
+    found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.layers(comparison.layers)]
+    varying = work_tables.variations(comparison.variations)
+    found += [replace(varying, long=not any(v.run for v in comparison.variations)), published(comparison.published)]
     for case in comparison.cases:
         found += by_batch(case, [row for row in comparison.rows if row.case == case])
     found += [overtaking(comparison.overtakings), claims(comparison.claims)]
@@ -136,15 +139,19 @@ def performance(title: str, rows: Iterable[Row]) -> Table:
 
 
 def _resources(rows: Iterable[Row]) -> Table:
-    return table(
+    made = table(
         "FPGA designs: cycles, clock and resources",
         [row for row in rows if row.kind in ("fpga", SIMULATION)],
         {
             "case": lambda r: r.case,
             "implementation": lambda r: r.implementation,
             "device": lambda r: r.device,
+            "multipliers": lambda r: r.array or text.MISSING,
             "interval, cycles": lambda r: text.count(r, "interval"),
             "latency, cycles": lambda r: text.count(r, "cycles"),
+            "busy, useful": lambda r: text.share_of(r, BUSY),
+            "busy, kept": lambda r: text.share_of(r, f"{BUSY}.kept"),
+            "memory traffic, B/cycle": text.traffic_in_time,
             "Fmax": lambda r: text.quantity(r, "fmax", "Hz"),
             "target": _target,
             "LUT": lambda r: text.resource(r, "luts"),
@@ -153,8 +160,15 @@ def _resources(rows: Iterable[Row]) -> Table:
             "DSP": lambda r: text.resource(r, "dsps"),
             "evidence": lambda r: "; ".join((text.evidence(r), *r.notes)),
         },
-        ("interval, cycles", "latency, cycles", "Fmax", "target", "LUT", "FF", "BRAM", "DSP"),
-    )
+        ("interval, cycles", "latency, cycles", "busy, useful", "busy, kept", "Fmax", "target", "LUT", "FF", "BRAM",
+         "DSP"),
+    )  # fmt: skip
+    always = [name for name in made.columns if name not in _ONLY_WHERE_KNOWN]
+    return without_empty(made, text.MISSING, keep=always)
+
+
+#: Columns of FPGA designs that only some designs count.
+_ONLY_WHERE_KNOWN = ("multipliers", "busy, useful", "busy, kept", "memory traffic, B/cycle")
 
 
 def _target(row: Row) -> str:
@@ -168,9 +182,9 @@ def _quality(comparison: Comparison) -> Table:
         (
             row.case,
             row.arithmetic or text.MISSING,
-            *(f"{row.quality[n].value:.4f}" if n in row.quality else text.MISSING for n in names),
+            *(text.one_quality(row.quality[n], 4) if n in row.quality else text.MISSING for n in names),
             *{f"{figure.samples:,}" for figure in list(row.quality.values())[:1]},
-            text.evidence(row),
+            text.evidence(row) + (", untrained" if row.conditions.get("parameters") == "untrained" else ""),
         )
         for row in comparison.quality
         if row.quality
@@ -234,7 +248,7 @@ def _one_label(rows: list[Row]) -> str:
 def provenance(comparison: Comparison) -> Table:
     """Return where each record behind the rows came from, each run's alike records once."""
     lines: dict[tuple[str, ...], int] = {}
-    for row in (*comparison.quality, *comparison.rows, *comparison.published):
+    for row in comparison.everything:
         for record, origin in zip(row.records, row.origins, strict=True):
             p = record.provenance
             tools = ", ".join(f"{name} {version}" for name, version in sorted(p.tools.items()))
@@ -252,7 +266,7 @@ def stale(comparison: Comparison) -> Table:
     """Return the stale rows, why, and the command that renews each."""
     lines = {
         (row.implementation, row.device, row.case, found.reason, found.command): None
-        for row in (*comparison.quality, *comparison.rows)
+        for row in comparison.everything
         for found in row.stale
     }
     columns = ("implementation", "device", "case", "reason", "renewed by")

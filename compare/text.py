@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 from compare.devices import share
 from compare.record import Stage, unit_of
 from compare.referee import Ratio
-from compare.rows import Figure, Row
+from compare.rows import BUSY, Figure, Row
 
 MISSING = "–"
 
@@ -76,13 +77,52 @@ def count(row: Row, name: str) -> str:
     return f"{figure.value:,.7g}" + (f" [{figure.low:,.7g}–{figure.high:,.7g}]" if wide else "")
 
 
+def percent(value: float) -> str:
+    """Return a share in three digits: `92.3 %`, `0.0412 %`."""
+    return f"{digits(value * 100)} %"
+
+
+def share_of(row: Row, name: str) -> str:
+    """Return a figure of a row that is a share: `92.3 %`."""
+    figure = row.figures.get(name)
+    return MISSING if figure is None else percent(figure.value)
+
+
+def scatter(figure: Figure | None) -> str:
+    """Return a relative standard deviation with its band and how many values stand behind it."""
+    if figure is None:
+        return MISSING
+    bounds = (None, None) if figure.low is None or figure.high is None else (figure.low * 100, figure.high * 100)
+    return f"{digits(figure.value * 100)} %{_band(figure.value * 100, *bounds)}, n = {figure.samples}"
+
+
+def traffic(row: Row) -> str:
+    """Return the memory traffic of a design in steady state: `weights 64, inputs 8.5`, bytes a cycle."""
+    known = {name.removeprefix("bandwidth."): f for name, f in row.figures.items() if name.startswith("bandwidth.")}
+    return ", ".join(f"{name} {digits(f.value)}" for name, f in known.items()) or MISSING
+
+
+def traffic_in_time(row: Row) -> str:
+    """Return the same with bytes a second where the row has a clock: `weights 64 (12.8 GB/s)`."""
+    clock = row.figures["fmax"].value if "fmax" in row.figures else row.assumed_clock
+    said = []
+    for name, f in row.figures.items():
+        if name.startswith("bandwidth."):
+            rate = f" ({si(f.value * clock, 'B/s')})" if clock else ""
+            said.append(f"{name.removeprefix('bandwidth.')} {digits(f.value)}{rate}")
+    return ", ".join(said) or MISSING
+
+
 #: Units that take an SI prefix, by the unit of the record.
-_SI = {"Hz": "Hz", "W": "W", "J/item": "J"}
+_SI = {"Hz": "Hz", "W": "W", "J/item": "J", "op/s": "op/s", "op/J": "op/J"}
 
 
 def of_quantity(name: str, value: float, low: float | None = None, high: float | None = None, figures: int = 3) -> str:
     """Return a value of a figure such as `throughput`, `latency_p50` or `luts` with its unit and band."""
-    unit = unit_of(name.split("_p")[0])
+    if name == "variation" or name.split(".")[0] in (BUSY, "utilisation"):
+        bounds = (None, None) if low is None or high is None else (low * 100, high * 100)
+        return f"{digits(value * 100)} %{_band(value * 100, *bounds)}"
+    unit = unit_of(re.sub(r"_p\d+$", "", name))
     if unit == "ns":
         return si(value * 1e-9, "s", low and low * 1e-9, high and high * 1e-9, figures=figures)
     if unit == "items/s":
@@ -112,8 +152,13 @@ def quality(row: Row) -> str:
 
     `exact` where none is known, but every bit equalled the oracle.
     """
-    known = " / ".join(f"{row.quality[name].value:.3f}" for name in sorted(row.quality))
+    known = " / ".join(one_quality(row.quality[name], 3) for name in sorted(row.quality))
     return known or ("exact" if row.proved else MISSING)
+
+
+def one_quality(figure: Figure, places: int) -> str:
+    """Return a quality figure with its decimal places, or in dB."""
+    return f"{figure.value:.1f} dB" if figure.unit == "dB" else f"{figure.value:.{places}f}"
 
 
 def evidence(row: Row) -> str:

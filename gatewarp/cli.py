@@ -22,8 +22,7 @@ from compare.api import compare as compare_records
 from compare.api import default_folders, render_terminal, write_outputs
 from compare.api import query as query_records
 from compare.provenance import repo_root
-from compare.stale import StaleCheck
-from compare.store import Problem, scan, write_records
+from compare.store import Problem, write_records
 from gatewarp import registry
 from workloads.api import UnknownNameError
 
@@ -43,14 +42,7 @@ out = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
 err = Console(stderr=True, soft_wrap=True)
 
 
-class NoImplementation(ValueError):
-    """The workload has the case, but no implementation of the kind that was asked for."""
-
-
 PACKAGES = ("gatewarp", "workloads", "designs", "hls", "gpu", "compare")
-
-#: Quantities of a build that are counts of what a part has.
-RESOURCES = ("luts", "ffs", "brams", "dsps")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Case = Annotated[str | None, typer.Option(help="One case of the workload; default: every one.")]
@@ -173,7 +165,8 @@ def verify(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs and of the random stalls.")] = 1,
     json_output: Json = False,
 ) -> None:
-    """Prove implementations against the oracle; record cycle counts and the quality of each arithmetic."""
+    """Prove implementations against the oracle; record cycle counts, and what the oracle says."""
+    from gatewarp import oracle
     from gatewarp import verify as proving
 
     checks: list[Any] = []
@@ -182,7 +175,7 @@ def verify(
         with _progress() as progress:
             made = list(proving.run(name, case, implementation, samples, seed, progress))
         records = [r for c in made if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
-        _write(f"verify-{name}", [*records, *proving.quality_records(name, case)])
+        _write(f"verify-{name}", [*records, *oracle.records(name, case)])
         checks += made
     done = [c for c in checks if not isinstance(c, proving.Skipped)]
     failed = [c for c in done if not c.passed]
@@ -220,73 +213,30 @@ def build(
     json_output: Json = False,
 ) -> None:
     """Synthesise, place, route and pack a bitstream for a board, or as far as open tools go for a part; record it."""
-    from designs import boards
-    from designs.flow import parts
+    from gatewarp import build as building
 
     registry.check_case(workload, case)
     if (board is None) == (part is None):
         raise typer.BadParameter("give either --board or --part")
-    target = boards.load(board).name if board else parts.part(part or "").name
-    way, fits, more = ("build", "fits", {"out": bitstreams}) if board else ("build_part", "fits_part", {})
-    names = [implementation] if implementation else list(registry.implementations(workload))
-    modules = {name: registry.implementation(name, workload) for name in names}
-    builders = {name: module for name, module in modules.items() if hasattr(module, way)}
-    able = sorted({each for module in builders.values() for each in module.CASES})
-    if not able:
-        who = f"{implementation} cannot" if implementation else f"no implementation of {workload} can"
-        raise NoImplementation(f"{who} be built for {target}")
-    if case is not None and case not in able:
-        raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
-    fresh = _unchanged(target, seeds) if reuse else {}
-    made: list[Any] = []
-    for name, module in builders.items():
-        for each in registry.cases_of(module, case):
-            if case is None and not getattr(module, fits, lambda *_: True)(each, target):
-                err.print(f"{name} {each}: too large for {target}", highlight=False)
-                continue
-            if kept := fresh.get((name, each)):
-                err.print(f"{name} {each}: sources unchanged since {kept.name}, not built again", highlight=False)
-                continue
-            with _progress() as progress:
-                chosen = {"board" if board else "part": target, "seeds": seeds, "progress": progress, **more}
-                made += getattr(module, way)(each, **chosen)
+    target = building.target_of(board, part)
+    made = building.build(
+        workload,
+        case,
+        implementation,
+        target=target,
+        on_board=board is not None,
+        seeds=seeds,
+        bitstreams=bitstreams,
+        kept=_folders() if reuse else (),
+        say=lambda said: err.print(said, highlight=False),
+        progress=_progress,
+    )
     _write(f"build-{workload}-{target}", made)
     if json_output:
         _print_json([json.loads(r.to_json()) for r in made])
         return
     for r in made:
-        out.print("\n".join(_built(r, target)), highlight=False)
-
-
-def _built(r: Any, target: str) -> Iterator[str]:
-    """Lines about a record of resources, and of a clock where there is one."""
-    fmax, used = r.get("fmax"), r.get("utilisation")
-    counts = ", ".join(f"{m.value:,.0f} {m.quantity}" for m in r.measurements if m.quantity in RESOURCES)
-    clock = "no clock, for there is no place and route"
-    if fmax is not None:
-        low, high = fmax.low / 1e6, fmax.high / 1e6
-        clock = f"{fmax.value / 1e6:.1f} MHz median of {fmax.samples} seeds ({low:.1f} to {high:.1f})"
-    yield f"{r.implementation} {r.case} on {target}: {clock}, {counts}"
-    if used is not None:
-        verdict = "fits" if r.conditions["fits"] else "[bold yellow]DOES NOT FIT[/]"
-        yield f"{verdict}: {used.value:.1%} of the {r.conditions['scarce']} ({r.conditions['resources_of']})"
-    if "board_clock_hz" in r.conditions:
-        met = "meets" if r.conditions["bitstream_clock_met"] else "[bold yellow]MISSES[/]"
-        yield f"its bitstream {met} the board's clock of {r.conditions['board_clock_hz'] / 1e6:g} MHz"
-
-
-def _unchanged(target: str, seeds: int) -> dict[tuple[str, str], Path]:
-    """The files of builds of today's sources for a board or part, over at least as many seeds, by name and case."""
-    stale = StaleCheck(repo_root())
-    found = {}
-    for item in scan(*_folders())[0]:
-        r = item.record
-        tried = r.conditions.get("seeds")
-        enough = isinstance(tried, int) and tried >= seeds and r.get("fmax") is not None
-        enough = enough or (tried is None and r.get("utilisation") is not None)
-        if enough and target in (r.conditions.get("board"), r.device) and not stale(r):
-            found[r.implementation, r.case] = item.path
-    return found
+        out.print("\n".join(building.lines(r, target)), highlight=False)
 
 
 @app.command(epilog="Example: gatewarp measure track --device opencl:0 --case embed --batch 1 --batch 4096")

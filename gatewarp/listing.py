@@ -26,9 +26,13 @@ def cases() -> Listing:
         for case in found.cases.values():
             state = "trained" if case.trained else "untrained"
             work = found.operations(case.name)
-            counts = (work.macs, work.bit_operations, work.weight_bytes)
+            counts = (work.macs, work.kept_macs, work.equivalent_macs, work.bit_operations, work.weight_bytes)
             rows.append((name, case.name, state, *(f"{n:,}" if n else "" for n in counts), case.summary))
-    return ("workload", "case", "parameters", "MACs per item", "bit operations", "weight bytes", "what it is"), rows
+    columns = (
+        "workload", "case", "parameters", "MACs per item", "of them kept", "with inserted zeros", "bit operations",
+        "weight bytes", "what it is",
+    )  # fmt: skip
+    return columns, rows
 
 
 def implementations() -> Listing:

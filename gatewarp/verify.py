@@ -1,4 +1,4 @@
-"""Run the checks of implementations against the oracle, and record what they measured and the workload's quality."""
+"""Run the checks of implementations against the oracle."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compare.provenance import make_provenance
-from compare.record import Boundary, Measurement, Record, Stage
 from gatewarp import registry
 from workloads.api import Check, Progress, UnknownNameError
 
@@ -48,32 +46,3 @@ def unavailable(implementation: str) -> str:
     package = importlib.import_module(implementation.split("/")[0])
     tell = getattr(package, "unavailable", None)
     return str(tell(implementation)) if tell else ""
-
-
-def quality_records(workload: str, case: str | None) -> list[Record]:
-    """The quality of each trained case in each arithmetic, computed now by the oracle."""
-    module = registry.workload(workload)
-    records = []
-    for name, entry in module.cases.items():
-        if not entry.trained or case not in (None, name):
-            continue
-        count = entry.quality_samples or module.quality_samples
-        for arithmetic in module.arithmetics:
-            figures = module.quality(name, arithmetic)
-            records.append(
-                Record(
-                    workload=workload,
-                    case=name,
-                    implementation=f"workloads/{workload}",
-                    device="oracle",
-                    conditions={"arithmetic": arithmetic, "batch": "any"},
-                    provenance=make_provenance(
-                        f"gatewarp verify {workload} --case {name}", module.sources(name), source="oracle"
-                    ),
-                    measurements=tuple(
-                        Measurement(f"quality.{k}", v, "1", "mean", count, Stage.MEASURED, Boundary.NONE)
-                        for k, v in figures.items()
-                    ),
-                )
-            )
-    return records

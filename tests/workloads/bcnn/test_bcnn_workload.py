@@ -10,7 +10,7 @@ import pytest
 from bcnn_oracles import by_popcount
 
 from compare.provenance import hash_sources, repo_root
-from gatewarp import verify
+from gatewarp import oracle
 from workloads.api import UnknownNameError
 from workloads.bcnn import DIGITS, WORKLOAD, cifar, digits, parameters
 from workloads.bcnn.cases import LAYERS
@@ -119,7 +119,7 @@ def test_the_digits_are_worth_using() -> None:
 
 
 def test_quality_is_recorded_with_the_size_of_the_test_set() -> None:
-    (record,) = verify.quality_records("bcnn", "digits")
+    (record,) = oracle.quality("bcnn", "digits")
     (measurement,) = record.measurements
     assert (measurement.quantity, measurement.samples) == ("quality.accuracy", 450)
     assert record.conditions["arithmetic"] == "binary"
@@ -130,7 +130,7 @@ def test_quality_is_recorded_with_the_size_of_the_test_set() -> None:
 def test_untrained_parameters_show_no_quality(case: str) -> None:
     assert case not in DIGITS
     assert WORKLOAD.quality(case, "binary") == {}
-    assert verify.quality_records("bcnn", case) == []
+    assert list(oracle.quality("bcnn", case)) == []
 
 
 @pytest.mark.parametrize("case", WORKLOAD.cases)

@@ -1,0 +1,131 @@
+"""Tables of work: operations of an item and a second, FPGA designs layer by layer, and how much a rate varies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compare import text
+from compare.batch_tables import short
+from compare.grid import Table, table, without_empty
+from compare.rows import BUSY, LAYER, Row, batch_text
+from compare.rows import text as said
+from compare.variation import Variation
+
+COUNTS = (
+    "Operations of an item, two for each multiply-accumulate: useful (every input times the whole kernel), kept (that "
+    "reach an output), equivalent (zeros between the inputs multiplied as well)"
+)
+RATES = "Operations a second and a joule, useful and equivalent: two ways to count, never divided by each other"
+LAYERS = "FPGA designs, layer by layer, in simulation"
+VARIATIONS = "Variation of the throughput: standard deviation over mean"
+
+
+def counts(rows: Iterable[Row]) -> Table:
+    """Return the operations of an item of each case, and how many equivalent ones there are to a useful one."""
+    made = table(
+        COUNTS,
+        rows,
+        {
+            "case": lambda r: r.case,
+            "useful": lambda r: text.count(r, "operations.useful"),
+            "kept": lambda r: text.count(r, "operations.kept"),
+            "equivalent": lambda r: text.count(r, "operations.equivalent"),
+            "equivalent to a useful one": lambda r: text.count(r, "saving"),
+            "evidence": lambda r: "counted from the shapes, " + text.evidence(r).removeprefix("modelled, "),
+        },
+        ("useful", "kept", "equivalent", "equivalent to a useful one"),
+    )
+    return without_empty(made, text.MISSING)
+
+
+def rates(rows: Iterable[Row]) -> Table:
+    """Return the operations a second of rows, and a joule where their energy is known."""
+    made = table(
+        RATES,
+        [row for row in rows if "rate.useful" in row.figures],
+        {
+            "case": lambda r: r.case,
+            "implementation": lambda r: r.implementation,
+            "device": lambda r: r.device,
+            "arithmetic": lambda r: r.arithmetic or text.MISSING,
+            "batch": lambda r: batch_text(r.batch),
+            "launch": lambda r: r.launch or text.MISSING,
+            "useful, op/s": lambda r: text.quantity(r, "rate.useful", ""),
+            "equivalent, op/s": lambda r: text.quantity(r, "rate.equivalent", ""),
+            "useful, op/s/W": lambda r: text.quantity(r, "efficiency.useful", ""),
+            "equivalent, op/s/W": lambda r: text.quantity(r, "efficiency.equivalent", ""),
+            "evidence": text.evidence,
+        },
+        ("batch", "useful, op/s", "equivalent, op/s", "useful, op/s/W", "equivalent, op/s/W"),
+    )
+    return made if _has(rows, "efficiency.useful") else _keeping(made, "useful, op/s/W")
+
+
+def _keeping(made: Table, column: str) -> Table:
+    """Drop empty columns, but not `column`: that nothing is known in it shall be seen."""
+    return without_empty(made, text.MISSING, keep=(column,))
+
+
+def _has(rows: Iterable[Row], figure: str) -> bool:
+    return any(figure in row.figures for row in rows)
+
+
+def layers(rows: Iterable[Row]) -> Table:
+    """Return the simulated layers of FPGA designs."""
+    made = table(
+        LAYERS,
+        rows,
+        {
+            "case": lambda r: r.case,
+            "implementation": lambda r: r.implementation,
+            "multipliers": lambda r: r.array or text.MISSING,
+            "arithmetic": lambda r: r.arithmetic or text.MISSING,
+            "layer": lambda r: said(r.conditions.get(LAYER)),
+            "cycles": lambda r: text.count(r, "cycles"),
+            "busy, useful": lambda r: text.share_of(r, BUSY),
+            "busy, kept": lambda r: text.share_of(r, f"{BUSY}.kept"),
+            "memory traffic, B/cycle": text.traffic,
+            "evidence": text.evidence,
+        },
+        ("cycles", "busy, useful", "busy, kept"),
+    )
+    return without_empty(made, text.MISSING)
+
+
+def variations(found: Iterable[Variation]) -> Table:
+    """Return how much the throughput varies, from run to run and within one."""
+    made = table(
+        VARIATIONS,
+        found,
+        {
+            "case": lambda v: v.row.case,
+            "implementation": lambda v: v.row.implementation,
+            "device": lambda v: v.row.device,
+            "arithmetic": lambda v: v.row.arithmetic or text.MISSING,
+            "batch": lambda v: batch_text(v.row.batch),
+            "launch": lambda v: v.row.launch or text.MISSING,
+            "from run to run": lambda v: "none, exact" if v.exact else text.scatter(v.runs),
+            "between rounds of a run, kernel": lambda v: text.scatter(v.rounds),
+            "between rounds, host": lambda v: text.scatter(v.host_rounds),
+            "energy, between windows": lambda v: text.scatter(v.energy),
+            "evidence": _evidence,
+        },
+        ("batch", "from run to run", "between rounds of a run, kernel", "between rounds, host",
+         "energy, between windows"),
+    )  # fmt: skip
+    return without_empty(made, text.MISSING)
+
+
+def _evidence(v: Variation) -> str:
+    """Say why a pipeline does not vary, or what a run was."""
+    if v.exact:
+        return "simulated: every item took as many cycles; the clock is taken as steady"
+    if v.run:
+        return f"measured; a run: {v.run}"
+    return "measured" + (", outside baseline" if v.row.tier != "product" else "")
+
+
+def variation_name(row: Row) -> str:
+    """Return what stands for a row in a figure."""
+    name = f"{short(row)} {row.arithmetic}".strip()
+    return name + ("" if row.kind == "fpga" else f", {batch_text(row.batch)}")
