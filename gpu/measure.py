@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from gpu.points import Point, check_numbers, points
 from gpu.runtime import loop, nvml
 from gpu.runtime.device import Device, DeviceError, Info, open_device
 from gpu.session import Session, WrongResultError
+from gpu.variation import VariationSession
 from workloads.api import Progress, UnknownNameError, Workload
 
 #: Takes a point that failed and why; then the next one is measured.
@@ -65,8 +67,9 @@ def measure(
     work, offer = _workload(workload)
     if case not in work.cases:
         raise UnknownNameError("case", case, tuple(work.cases))
-    batches = offer.BATCHES if batches is None else batches
-    check_numbers(batches, energy_batches, seed, offer.MAX_BATCH)
+    largest = getattr(offer, "LARGEST_BATCH", {}).get(case, offer.MAX_BATCH)  # of a case whose items are large
+    batches = [n for n in offer.BATCHES if n <= largest] if batches is None else batches
+    check_numbers(batches, energy_batches, seed, largest)
     opened = open_device(device)
     try:
         subjects = [offer.kernels(case, opened)]
@@ -74,9 +77,10 @@ def measure(
             subjects += [_baseline(offer, name, case, opened) for name in offer.BASELINES]
         todo = points(device, subjects, batches, arithmetics, modes)
         meter = _meter(opened.info, needed=bool(energy_batches))
-        session = Session(
-            work, case, offer, opened.info, budget or loop.Budget(), seed, command, meter=meter, windows=windows
-        )
+        common = (work, case, offer, opened.info, budget or loop.Budget(), seed, command)
+        runs = getattr(offer, "RUNS", 0)  # a workload that is about run-to-run variation says how many
+        make = partial(VariationSession, runs=runs) if runs else Session
+        session = make(*common, meter=meter, windows=windows)
         taken = 0
         for index, point in enumerate(todo):
             if progress is not None:
