@@ -1,0 +1,118 @@
+// One bank of partial sums: two halves of WORDS words of TM sums. In one half sums are added to, one word a cycle, the
+// same word again in any later cycle; the other half is drained: a word is read and becomes zero.
+//
+// `taken` is there two cycles after `take`. A half may be drained from the fifth cycle after its last `add` on, and be
+// added to from the second cycle after its last `take` on. `clear` makes zero the word at `clear_address` in both.
+//
+// An addition takes four cycles: read, register, add, write. Sums on their way are used instead of what was read: of
+// the word before, when it is added; of the two before that, in the register. Kept apart in synthesis: banks are equal.
+`default_nettype none
+
+(* keep_hierarchy *)
+module deconv_sums #(
+    // Sums of a word.
+    parameter int TM = 2,
+    // Bits of a sum.
+    parameter int ACC = 40,
+    // Words of a half.
+    parameter int WORDS = 64,
+    // Bits of an address; derived.
+    parameter int ADDRESS = WORDS > 1 ? $clog2(WORDS) : 1
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire add,
+    input wire half,
+    input wire [ADDRESS-1:0] address,
+    input wire [TM*ACC-1:0] addends,
+
+    input wire take,
+    input wire take_half,
+    input wire [ADDRESS-1:0] take_address,
+    output logic [TM*ACC-1:0] taken,
+
+    input wire clear,
+    input wire [ADDRESS-1:0] clear_address
+);
+  localparam int WIDTH = TM * ACC;
+
+  // Additions by stage: 2 the word comes out of the memory, 3 it is added to, 4 the sum is written, 5 it is old.
+  logic add2, add3, add4, half2, half3, half4;
+  logic [ADDRESS-1:0] address2, address3, address4;
+  logic [WIDTH-1:0] addends2, addends3, value3, sums4, sums5;
+  logic same1, same2, same3, same1_3;  // as the addition one, two, three cycles before
+
+  logic taken2, taken_half2;
+  logic [ADDRESS-1:0] taken_address2;
+
+  wire [WIDTH-1:0] read0, read1;
+  wire [WIDTH-1:0] next4;
+  wire [WIDTH-1:0] present = same1_3 ? sums4 : value3;
+
+  for (genvar m = 0; m < TM; m++) begin : g_sum
+    assign next4[m*ACC+:ACC] = present[m*ACC+:ACC] + addends3[m*ACC+:ACC];
+  end
+
+  always_ff @(posedge clk) begin
+    add2 <= add;
+    add3 <= add2;
+    add4 <= add3;
+    half3 <= half2;
+    half4 <= half3;
+    if (add) begin
+      half2 <= half;
+      address2 <= address;
+      addends2 <= addends;
+    end
+    same1 <= add && add2 && half == half2 && address == address2;
+    same2 <= add && add3 && half == half3 && address == address3;
+    same3 <= add && add4 && half == half4 && address == address4;
+
+    same1_3 <= same1;
+    if (add2) begin
+      address3 <= address2;
+      addends3 <= addends2;
+      value3 <= same2 ? sums4 : same3 ? sums5 : half2 ? read1 : read0;
+    end
+
+    if (add3) begin
+      address4 <= address3;
+      sums4 <= next4;
+    end
+    sums5 <= sums4;
+
+    taken2 <= take;
+    taken_half2 <= take_half;
+    taken_address2 <= take_address;
+    if (taken2) taken <= taken_half2 ? read1 : read0;
+
+    if (rst) begin
+      add2 <= 1'b0;
+      add3 <= 1'b0;
+      add4 <= 1'b0;
+      taken2 <= 1'b0;
+    end
+  end
+
+  for (genvar h = 0; h < 2; h++) begin : g_half
+    localparam bit HALF = h != 0;
+    (* no_rw_check *) logic [WIDTH-1:0] memory[WORDS];
+    logic [WIDTH-1:0] read;
+
+    wire taking = take && take_half == HALF;
+    wire zeroing = taken2 && taken_half2 == HALF;
+    wire adding = add4 && half4 == HALF;
+    wire [ADDRESS-1:0] read_address = taking ? take_address : address;
+    wire [ADDRESS-1:0] write_address = clear ? clear_address : zeroing ? taken_address2 : address4;
+
+    always_ff @(posedge clk) begin
+      if (taking || (add && half == HALF)) read <= memory[read_address];
+      if (clear || zeroing || adding) memory[write_address] <= clear || zeroing ? '0 : sums4;
+    end
+  end
+  assign read0 = g_half[0].read;
+  assign read1 = g_half[1].read;
+endmodule
+
+`default_nettype wire
