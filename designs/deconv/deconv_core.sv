@@ -26,6 +26,8 @@ module deconv_core #(
     parameter int DRAIN = 1,
     parameter int PSUM_WORDS = 16,
     parameter int IO = 1,
+    // 1: count, for a simulation.
+    parameter bit COUNTERS = 0,
     // Bits of a word of the streams; derived.
     parameter int BEAT = IO * (TM > TN ? TM : TN) * BITS
 ) (
@@ -107,7 +109,7 @@ module deconv_core #(
       .DRAIN(DRAIN),
       .PSUM_WORDS(PSUM_WORDS),
       .IO(IO),
-      .COUNTERS(1'b0)
+      .COUNTERS(COUNTERS)
   ) u_engine (
       .clk(clk),
       .rst(rst),
