@@ -26,6 +26,7 @@ BARE = (
     "workloads.api",
     "workloads.track",
     "workloads.bcnn",
+    "workloads.deconv",
     "gpu",
     "compare.record",
     "compare.provenance",
