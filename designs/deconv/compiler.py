@@ -163,9 +163,9 @@ class Program:
 def compile_network(network: FixedNetwork, engine: Engine) -> Program:
     """Compile a network for an engine. Errors: EngineError naming the layer, the value and the limit."""
     activation = _table_of([layer.layer for layer in network.layers])
+    steps = plan(network.layers, network.chained, engine)
     if engine.resident:
         check_resident(network.layers, engine)
-    steps = plan(network.layers, network.chained, engine)
     operations = tuple(_operations(steps, engine))
     emitter = _Emitter(network.layers, engine)
     # The program repeats: what is still at work at its end is so at its beginning.
@@ -178,9 +178,7 @@ def compile_network(network: FixedNetwork, engine: Engine) -> Program:
     ]
     biases = [bias_words(layer, step.tiles[0]) for layer, step in zip(network.layers, steps, strict=True)]
     table = table_words(activation, engine.bits) if activation else np.zeros((0, 1), np.int64)
-    return Program(
-        engine, network, steps, operations, np.array(text, np.uint32), tuple(weights), tuple(biases), table
-    )
+    return Program(engine, network, steps, operations, np.array(text, np.uint32), tuple(weights), tuple(biases), table)
 
 
 def _table_of(layers: Sequence[Layer]) -> Activation | None:
@@ -188,7 +186,7 @@ def _table_of(layers: Sequence[Layer]) -> Activation | None:
     for layer in found:
         if layer.activation != found[0].activation:
             raise EngineError(
-                f"{layer.name}: {layer.activation}, but {found[0].name} has {found[0].activation}; an engine has 1 table"
+                f"{layer.name}: {layer.activation}, but {found[0].name} has {found[0].activation}; an engine has one"
             )
     return found[0].activation if found else None
 
@@ -408,9 +406,7 @@ class _Emitter:
         self._set(taps=len(values), tap_base=base, q_blocks_z=z, q_blocks_r=r, q_blocks_c=c)
 
     def _find(self, values: list[int]) -> int | None:
-        found = (
-            at for at in range(len(self.table) - len(values) + 1) if self.table[at : at + len(values)] == values
-        )
+        found = (at for at in range(len(self.table) - len(values) + 1) if self.table[at : at + len(values)] == values)
         return next(found, None)
 
 

@@ -1,8 +1,9 @@
 """Where a network's tensors lie: in the activation memories from one layer to the next, or outside, and in what tiles.
 
 A layer is done whole where its input, output and sums fit, and its output stays for the next layer if that is whole
-too. Otherwise it is cut into tiles, each of which is loaded, computed and stored; its input and output are then outside.
-The plan with the fewest cycles is taken.
+too. Otherwise it is cut into tiles, each of which is loaded, computed and stored; input and output are then outside.
+The plan with the fewest tensors outside between layers is taken, then that with the fewest layers in tiles, then that
+with the fewest cycles.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ OUTSIDE = -1
 LARGEST_STRIDE, LARGEST_SHIFT = 4, 31
 #: Bits of the engine's rounding shift.
 SHIFT_LIMIT = 63
+#: Most tiles of a layer that are thought of, and how many times the fewest that fit.
+MOST_TILES, TIMES_TILES = 4096, 4
+
+#: Cost of a plan: tensors outside between layers, layers in tiles, cycles.
+Cost = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -66,32 +72,35 @@ def plan(layers: Sequence[FixedLayer], chained: bool, engine: Engine) -> tuple[S
     for layer in layers:
         check(layer, engine)
     if not chained:
-        return tuple(min(_steps(each.layer, engine), key=_cost) for each in layers if _possible(each.layer, engine))
-    best: dict[int, tuple[int, tuple[Step, ...]]] = {OUTSIDE: (0, ())}
+        return tuple(min(_outside(each.layer, engine), key=_cost) for each in layers)
+    best: dict[int, tuple[Cost, tuple[Step, ...]]] = {OUTSIDE: ((0, 0, 0), ())}
     for layer in layers:
-        reached: dict[int, tuple[int, tuple[Step, ...]]] = {}
+        reached: dict[int, tuple[Cost, tuple[Step, ...]]] = {}
         last = layer is layers[-1]
         for step in _steps(layer.layer, engine):
             if step.source not in best or (last and step.target != OUTSIDE):
                 continue
-            cycles, before = best[step.source]
-            found = (cycles + step.cycles, (*before, step))
-            if step.target not in reached or found[0] < reached[step.target][0]:
-                reached[step.target] = found
+            cost, before = best[step.source]
+            spilt, tiled, cycles = _cost(step)
+            total = (cost[0] + (spilt if not last else 0), cost[1] + tiled, cost[2] + cycles)
+            if step.target not in reached or total < reached[step.target][0]:
+                reached[step.target] = (total, (*before, step))
         if not reached:
             _refuse_size(layer.layer, engine)
         best = reached
     return best[OUTSIDE][1]
 
 
-def _cost(step: Step) -> tuple[bool, int]:
-    return (step.source != OUTSIDE or step.target != OUTSIDE, step.cycles)
+def _cost(step: Step) -> Cost:
+    return int(step.target == OUTSIDE), int(len(step.tiles) > 1), step.cycles
 
 
-def _possible(layer: Layer, engine: Engine) -> bool:
-    if not _steps(layer, engine):
+def _outside(layer: Layer, engine: Engine) -> list[Step]:
+    """The ways to do a layer by itself."""
+    found = [step for step in _steps(layer, engine) if step.source == step.target == OUTSIDE]
+    if not found:
         _refuse_size(layer, engine)
-    return True
+    return found
 
 
 @cache
@@ -111,11 +120,15 @@ def _whole_steps(layer: Layer, engine: Engine) -> Iterator[Step]:
 def _tiled_steps(layer: Layer, engine: Engine) -> Iterator[Step]:
     """The cheapest cut for each memory, with two regions and with one."""
     found: dict[tuple[int, int], Step] = {}
-    for tiles in cuts(layer, engine):
+    fewest = MOST_TILES
+    for tiles in cuts(layer, engine, MOST_TILES):
+        if len(tiles) > TIMES_TILES * fewest and len(found) == 4:
+            break
         for memory, regions in itertools.product((0, 1), (2, 1)):
             key = (memory, regions)
             if len(tiles) > 1 and all(_fits(tile, memory, engine, regions) for tile in tiles):
                 step = Step(layer, tiles, memory, OUTSIDE, OUTSIDE, regions)
+                fewest = min(fewest, len(tiles))
                 if key not in found or step.cycles < found[key].cycles:
                     found[key] = step
     yield from found.values()
@@ -133,7 +146,7 @@ def _fits(tile: Tile, memory: int, engine: Engine, regions: int) -> bool:
 
 def check(layer: FixedLayer, engine: Engine) -> None:
     """Refuse what no tiling mends. Errors: EngineError naming the layer, the value and the limit."""
-    shape, tile = layer.layer, whole(layer.layer, engine)
+    shape = layer.layer
 
     def limit(value: int, most: int, what: str) -> None:
         if value > most:
@@ -143,6 +156,7 @@ def check(layer: FixedLayer, engine: Engine) -> None:
         raise EngineError(f"{shape.name}: numbers of {layer.bits} bits; engine {engine.name} has {engine.bits}")
     if shape.dimensions not in (2, 3):
         raise EngineError(f"{shape.name}: {shape.dimensions} dimensions; engine {engine.name} takes 2 and 3")
+    tile = whole(shape, engine)
     parallel = [dimension.parallel for dimension in dimensions(shape, engine)]
     most = LARGEST_STRIDE
     if engine.dataflow == "input_oriented" and max(parallel[3 - shape.dimensions :]) > 1:
@@ -173,10 +187,8 @@ def check_resident(layers: Sequence[FixedLayer], engine: Engine) -> None:
 
 
 def _refuse_size(layer: Layer, engine: Engine) -> None:
-    tile = min(
-        (tile for tiles in cuts(layer, engine) for tile in tiles),
-        key=lambda tile: tile.source.words + tile.result.words + tile.psum_words,
-    )
+    *_, finest = cuts(layer, engine, MOST_TILES)
+    tile = max(finest, key=lambda tile: tile.source.words + tile.result.words + tile.psum_words)
     held = f"memories of {engine.a_words:,} and {engine.b_words:,} words"
     sums = ""
     if engine.dataflow == "input_oriented":

@@ -65,7 +65,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Span:
-    """A tile in one dimension: outputs in q from `q_first` on and before `q_last`; `inputs` positions from `first` on."""
+    """A tile in one dimension: outputs in q from `q_first` to before `q_last`; `inputs` positions from `first` on."""
 
     dimension: Dimension
     q_first: int
@@ -198,14 +198,14 @@ class Tile:
     engine: Engine
     spans: tuple[Span, Span, Span]
 
-    @property
+    @cached_property
     def source(self) -> Layout:
         """Layout of its inputs."""
         z, r, c = self.spans
         sides = (z.inputs, r.inputs, c.inputs)
         return layout(sides, self.layer.channels_in, self.engine, merged(self.layer, self.engine))
 
-    @property
+    @cached_property
     def result(self) -> Layout:
         """Layout of its outputs."""
         z, r, c = self.spans
@@ -276,8 +276,8 @@ def whole(layer: Layer, engine: Engine) -> Tile:
     return Tile(layer, engine, (z, r, c))
 
 
-def cuts(layer: Layer, engine: Engine) -> Iterator[tuple[Tile, ...]]:
-    """All ways to cut a layer into about equal boxes, by halves in each dimension, the fewest tiles first."""
+def cuts(layer: Layer, engine: Engine, most: int) -> Iterator[tuple[Tile, ...]]:
+    """All ways to cut a layer into at most `most` about equal boxes, by halves in each dimension, the fewest first."""
     sides = dimensions(layer, engine)
     choices = []
     for dimension in sides:
@@ -287,11 +287,14 @@ def cuts(layer: Layer, engine: Engine) -> Iterator[tuple[Tile, ...]]:
             length = max(1, -(-length // 2 // dimension.parallel)) * dimension.parallel
             length = min(length, dimension.side_q)
         choices.append(sorted(set(lengths), reverse=True))
-    count = [lambda n, d=d: -(-d.side_q // n) for d in sides]
-    order = sorted(product(*choices), key=lambda lengths: math.prod(f(n) for f, n in zip(count, lengths, strict=True)))
-    for lengths in order:
+
+    def boxes(lengths: tuple[int, ...]) -> int:
+        return math.prod(-(-d.side_q // n) for d, n in zip(sides, lengths, strict=True))
+
+    for chosen in sorted(product(*choices), key=boxes):
+        if boxes(chosen) > most:
+            return
         spans = [
-            [d.span(q, min(q + n, d.side_q)) for q in range(0, d.side_q, n)]
-            for d, n in zip(sides, lengths, strict=True)
+            [d.span(q, min(q + n, d.side_q)) for q in range(0, d.side_q, n)] for d, n in zip(sides, chosen, strict=True)
         ]
         yield tuple(Tile(layer, engine, (z, r, c)) for z in spans[0] for r in spans[1] for c in spans[2])

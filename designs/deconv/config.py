@@ -28,8 +28,8 @@ class Engine:
     """One engine.
 
     `bits` of activations and weights, `acc` of sums. `a_words` and `b_words` are words of a bank of the two activation
-    memories, each of `wide` activations. `w_words` and `bias_words` are weight words and groups of biases that are held:
-    those of a whole network when `resident`, else those of two groups of output channels, which take turns.
+    memories, each of `wide` activations. `w_words` and `bias_words` are weight words and groups of biases that are
+    held: those of a whole network when `resident`, else those of two groups of output channels, which take turns.
     `psum_words` are partial sums of a bank and half, `drain` positions finished in a cycle (input_oriented), `io`
     columns that a beat of the activation streams carries.
     Errors: EngineError naming the parameter.
@@ -67,6 +67,8 @@ class Engine:
                 self._refuse(what, getattr(self, what), "at least 1")
         if self.dataflow == "reverse_loop" and self.lanes > 1:
             self._refuse("lanes", self.lanes, "1 in reverse_loop")
+        if self.dataflow == "input_oriented" and self.tm > self.tn:
+            self._refuse("tm", self.tm, f"at most tn in input_oriented, which is {self.tn}")
         if self.drain > self.lanes:
             self._refuse("drain", self.drain, f"at most the {self.lanes} lanes")
         if self.io > self.tc:
@@ -115,19 +117,19 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
         ),
         Engine(
             "ulx3s", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=26, a_words=256, b_words=256, w_words=8192,
-            bias_words=128, psum_words=64, drain=1, io=1,
+            bias_words=128, psum_words=256, drain=1, io=1,
         ),
         Engine(
             "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
-            w_words=4096, bias_words=2, resident=False, psum_words=512, drain=16, io=4,
+            w_words=4096, bias_words=4, resident=False, psum_words=512, drain=16, io=4,
         ),
         Engine(
-            "z7020", "reverse_loop", 16, tm=4, tn=4, acc=44, a_words=4096, b_words=8192, w_words=2048, bias_words=2,
+            "z7020", "reverse_loop", 16, tm=4, tn=4, acc=44, a_words=4096, b_words=8192, w_words=2048, bias_words=4,
             resident=False,
         ),
         Engine(
             "streamed", "reverse_loop", 16, tm=4, tn=64, acc=44, a_words=32768, b_words=65536, w_words=2048,
-            bias_words=2, resident=False,
+            bias_words=4, resident=False,
         ),
     )
 }  # fmt: skip
@@ -144,7 +146,7 @@ ENGINE_OF: Mapping[Dataflow, Mapping[str, str]] = {
     },
     "input_oriented": {
         "digits": "ulx3s",
-        "mnist": "vc709",
+        "mnist": "ulx3s",
         "celeba": "vc709",
         "dcgan": "vc709",
         "gan3d": "vc709",

@@ -62,7 +62,8 @@ class Model:
         Errors: ModelError for an access outside of a memory or to what was never written.
         """
         registers = dict.fromkeys(Register, 0)
-        self.beats, self.position, self.out = beats, 0, []
+        self.beats, self.position = beats, 0
+        self.out: list[Integers] = []
         self.weight_at = self.bias_at = 0
         for command in commands:
             code, value = int(command) >> VALUE_BITS, int(command) & ((1 << VALUE_BITS) - 1)
@@ -101,7 +102,13 @@ class Model:
                 yield (places,)
 
     def _place(
-        self, position: tuple[int, int, int], w: int, base: int, strides: tuple[int, int, int], is_merged: int, skew: int
+        self,
+        position: tuple[int, int, int],
+        w: int,
+        base: int,
+        strides: tuple[int, int, int],
+        is_merged: int,
+        skew: int,
     ) -> tuple[int, int]:
         e = self.engine
         z, row, column = position
@@ -193,7 +200,7 @@ class Model:
         return found
 
     def _oriented(self, r: dict[Register, int], group: int, weight: int, bias: Integers) -> None:
-        e, source = self.engine, self.memory[r[Register.SRC]]
+        e = self.engine
         is_merged = r[Register.MODE] & 1
         parallel = (1 if is_merged else e.tz, e.tr, e.tc)
         strides = (r[Register.STRIDE_Z], r[Register.STRIDE], r[Register.STRIDE])
@@ -292,7 +299,8 @@ class Model:
             values = saturate(rounded, bits)
             return np.maximum(values, 0) if activation == ACTIVATION_CLIP else values
         if bits == 8:
-            return self.table[saturate(rounded, 10) + TABLE_ENTRIES // 2, 0]
+            looked_up: Integers = self.table[saturate(rounded, 10) + TABLE_ENTRIES // 2, 0]
+            return looked_up
         address = saturate(rounded, 18) + (1 << 17)
         entry = self.table[address >> 8]
         return saturate(entry[:, 0] + round_shift(entry[:, 1] * (address & 255), 8), bits)
@@ -311,7 +319,8 @@ class Model:
     def _read(self, bank: Integers, address: int) -> Integers:
         if not 0 <= address < len(bank):
             raise ModelError(f"address {address} of a bank of {len(bank)} words")
-        return bank[address]
+        word: Integers = bank[address]
+        return word
 
     @staticmethod
     def _real(x: Integers) -> Integers:
