@@ -613,7 +613,7 @@ module deconv_engine #(
 
     wire unused_tiles = &{
       1'b0, in_blocks_z, in_blocks_r, in_blocks_c, in_skew_z, out_skew_z, mode[1:0], taps, tap_base, q_blocks_z,
-      q_blocks_r, q_blocks_c, tap_write, tap_index, tap_value
+      q_blocks_r, q_blocks_c, tap_write, tap_index, tap_value, DRAIN[0], PSUM_WORDS[0]
     };
   end else begin : g_input
     // INPUT_ORIENTED

@@ -104,7 +104,7 @@ module deconv_store #(
   // Beside the read: that there is one, its banks, whether it is the last.
   wire [BZ-1:0] from_z;
   wire [BR-1:0] from_r;
-  wire [BC-1:0] from_c;  // of the first column
+  wire [BC-1:0] from_c;
   wire from_last;
   logic [READ-1:0] valid;
 
@@ -148,7 +148,7 @@ module deconv_store #(
       .m_axis_tlast(m_axis_tlast)
   );
 
-  wire unused = &{1'b0, unused_ready};
+  wire unused = &{1'b0, unused_ready, from_z, from_r, from_c};
 endmodule
 
 `default_nettype wire

@@ -41,7 +41,6 @@ async def deconv_commands(dut: Any) -> None:
     held: dict[Register, int] = {}
     program: list[int] = []
     expected: list[tuple[str, dict[str, int]]] = []
-    index = 0
     for register in [*runs, *transfers, *rng.choices([*runs, *transfers], k=400)]:
         # Addresses are cut to what the engine has, which is 8 bits here.
         value = rng.randrange(1 << min(commands.BITS.get(register, 24), 8))
@@ -87,7 +86,7 @@ async def deconv_commands(dut: Any) -> None:
                 assert not (waits or begins) or left[unit] == 0, f"{unit} is at work"
             if code in units:
                 left[units[Action(code)]] = -1  # until its start is seen
-            position, offered, index = position + 1, False, index + 1
+            position, offered = position + 1, False
         for unit in left:
             if getattr(dut, f"{unit}_start").value == 1:
                 for name, value in starts[unit].pop(0).items():
@@ -105,7 +104,9 @@ async def deconv_commands(dut: Any) -> None:
             offered = True
         dut.s_cmd_tvalid.value = int(offered)
         after += position == len(program)
-    assert not taps and ends == 0 and not any(starts.values())
+    assert not taps
+    assert ends == 0
+    assert not any(starts.values())
     assert all(count == 0 for count in left.values())
 
 

@@ -68,3 +68,62 @@ def test_opcodes_are_those_of_the_python() -> None:
     wanted_names = {r.name.lower() for r in Register if 0 < r < 0x40}
     wanted_names |= {f"{unit}_{r.name.lower()[3:]}" for unit in ("load", "store") for r in Register if 0x40 <= r < 0x50}
     assert names == wanted_names - {"load_last"}
+
+
+ZERO = Path(__file__).parents[1] / "lib" / "zero.hex"
+IMAGES = {"WEIGHTS": f'"{ZERO}"', "BIASES": f'"{ZERO}"', "TABLE": f'"{ZERO}"'}
+LINTED: dict[str, tuple[str, dict[str, int | str]]] = {
+    "resident": ("deconv_engine", {**IMAGES, "TM": 2, "TN": 4, "W_WORDS": 16, "BIAS_WORDS": 4}),
+    "streamed": ("deconv_engine", {"BITS": 16, "ACC": 42, "TM": 2, "TN": 4, "W_WORDS": 16, "COUNTERS": 0}),
+    "wide": ("deconv_engine", {"TM": 8, "TN": 2, "W_WORDS": 16, "TABLE": f'"{ZERO}"'}),
+    "square": ("deconv_engine", {"TM": 2, "TN": 2, "W_WORDS": 16, "A_WORDS": 4, "B_WORDS": 16}),
+    "core": ("deconv_core", {**IMAGES, "PROGRAM": f'"{ZERO}"', "TM": 1, "TN": 2, "W_WORDS": 16, "BIAS_WORDS": 4}),
+}
+
+
+@pytest.mark.parametrize("name", LINTED)
+def test_lint(tmp_path: Path, name: str) -> None:
+    module, parameters = LINTED[name]
+    chosen = ", ".join(f".{key}({value})" for key, value in parameters.items())
+    ports = re.findall(
+        r"^    (input|output) (?:wire|logic) (?:\[.*\] )?(\w+)", (FOLDER / f"{module}.sv").read_text(), re.M
+    )
+    connections = ", ".join(f".{port}()" for direction, port in ports if direction == "output")
+    inputs = ", ".join(
+        f".{port}('0)" for direction, port in ports if direction == "input" and port not in ("clk", "rst")
+    )
+    top = tmp_path / "linted.sv"
+    top.write_text(
+        "/* verilator lint_off PINCONNECTEMPTY */\n"
+        f"module linted (input wire clk, input wire rst);\n  {module} #({chosen}) u (.clk(clk), .rst(rst), "
+        f"{connections}, {inputs});\nendmodule\n"
+    )
+    lint("linted", [*SOURCES, FOLDER / "deconv_core.sv", top])
+
+
+@pytest.mark.parametrize(
+    ("module", "parameters", "message"),
+    [
+        ("deconv_engine", {"BITS": 12}, "BITS must be 8 or 16"),
+        ("deconv_engine", {"TM": 3}, "TM and TN must be powers of two"),
+        ("deconv_engine", {"TC": 3}, "TZ, TR and TC must be powers of two"),
+        ("deconv_engine", {"DATAFLOW": 2}, "DATAFLOW must be 0 or 1"),
+        ("deconv_engine", {"TC": 2}, "reverse_loop needs TZ, TR and TC of 1"),
+        ("deconv_engine", {"DATAFLOW": 1, "TM": 64}, "input_oriented needs TM of at most TN"),
+        ("deconv_engine", {"IO": 2}, "IO must be a power of two of at most TC"),
+        ("deconv_engine", {"A_WORDS": 0}, "A_WORDS, B_WORDS and BIAS_WORDS must be at least 1"),
+        ("deconv_core", {}, "PROGRAM, WEIGHTS and BIASES must name files"),
+        ("deconv_core", {**IMAGES, "PROGRAM": f'"{ZERO}"', "PROGRAM_WORDS": 1}, "PROGRAM_WORDS must be at least 2"),
+        ("deconv_register", {"BITS": 25}, "BITS must be 1 to 24"),
+        ("deconv_bank", {"PARTS": 0}, "WORDS, PARTS and BITS must be at least 1"),
+        ("deconv_memory", {"WORDS": 2048}, "ADDRESS is too narrow"),
+        ("deconv_memory", {"COLUMNS": 2}, "COLUMNS must divide LANES"),
+        ("deconv_reverse", {"PARTS": 3}, "SOURCES and PARTS must be powers of two"),
+        ("deconv_weights", {"BEAT": 8}, "BEAT must hold a word of weights and the biases"),
+        ("deconv_weights", {"WORDS": 12}, "WORDS that are a power of two"),
+        ("deconv_weights", {"WEIGHTS": f'"{ZERO}"'}, "WEIGHTS needs BIASES"),
+    ],
+)
+def test_illegal_parameters_stop_elaboration(module: str, parameters: dict[str, int | str], message: str) -> None:
+    with pytest.raises(FlowError, match=f"{module}: .*{message}"):
+        build(module, [*SOURCES, FOLDER / "deconv_core.sv"], parameters=parameters)
