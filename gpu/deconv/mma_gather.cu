@@ -11,13 +11,12 @@
 //
 // The host defines CIN, UNIT (bytes a copy: 16, or fewer where channels need it), IZ IY IX (sides of the input), OZ OY OX,
 // SZ SY SX (strides), QZ QY QX (positions of the largest phase), OUT, GROUPS, TAPS (most of a group), BN, MT (tiles of 64
-// rows of a warpgroup), WGS (warpgroups), STAGES, SPLIT, BLOCKS (a multiprocessor), POSITION_MAJOR, and STORED (numbers a
+// rows of a warpgroup), WGS (warpgroups), STAGES, AHEAD (steps fetched in advance: STAGES - 2, or all), SPLIT, BLOCKS (a multiprocessor), POSITION_MAJOR, and STORED (numbers a
 // store).
 
 constexpr int THREADS = 128 * WGS, BM = 64 * MT * WGS, Q = QZ * QY * QX;
 constexpr int CHUNKS = (CIN * ES + 127) / 128;                              // steps of a tap
 constexpr int DEEP = CHUNKS > 1 ? 4 : (CIN * ES + 31) / 32;                 // instructions of a step
-constexpr int AHEAD = STAGES - 2;                                           // steps that are fetched in advance
 constexpr int STAGE = (BM + BN) * 128, PITCH = BN + 8;                      // bytes; sums of a row at the end
 constexpr int RING = STAGES * STAGE > BM * PITCH * 4 ? STAGES * STAGE : BM * PITCH * 4;
 constexpr int ROWS = BM * 8 / THREADS;                                      // that a thread fetches a unit of

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu.deconv import layout
 from gpu.deconv.launch import Launch, Stage, Unsupported
-from gpu.deconv.layout import Network, Phase, Tap
+from gpu.deconv.layout import Network, Phase
 from gpu.deconv.mma_numbers import Numbers, numbers
 from gpu.deconv.mma_text import OPTIONS, text
 from workloads.deconv.layer import Layer
@@ -43,19 +44,26 @@ class Gather:
         """Rows of a block."""
         return 64 * self.mt * self.wgs
 
-    def shared(self, taps: int) -> int:
+    def ring(self, steps: int) -> tuple[int, int]:
+        """(stages, steps that are fetched in advance) when no tile takes more than `steps` steps."""
+        return (steps, steps) if steps <= self.stages else (self.stages, self.stages - 2)
+
+    def shared(self, layer: Layer, size: int) -> int:
         """Bytes of shared memory of a block."""
-        ring = max(self.stages * (self.bm + self.bn) * 128, self.bm * (self.bn + 8) * 4)
+        taps = most_taps(layer)
+        stages, _ = self.ring(taps * chunks(layer, size))
+        ring = max(stages * (self.bm + self.bn) * 128, self.bm * (self.bn + 8) * 4)
         return 1024 + ring + self.bm * 8 + (2 * taps + 4) * 4
 
     def __str__(self) -> str:
         order = " position-major" if self.position_major else ""
-        return f"gather {self.bm}x{self.bn} mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}{order}"
+        more = f"mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}"
+        return f"gather {self.bm}x{self.bn} {more}{order}"
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a group: phase and channel of each, or -1, and the taps they have in common as (reach, element each)."""
+    """Columns of a group: phase and channel of each, or -1; positions, and reaches of the taps they have in common."""
 
     phase: NDArray[np.int64]
     channel: NDArray[np.int64]
@@ -78,7 +86,9 @@ def phases(layer: Layer) -> tuple[Phase, ...]:
 def joined(layer: Layer) -> bool:
     """Whether all phases have one tap with the same reach, so that their channels are columns of one product."""
     found = phases(layer)
-    return all(len(p.taps) == 1 and p.counts == found[0].counts and p.taps[0].reach == found[0].taps[0].reach for p in found)
+    return all(
+        len(p.taps) == 1 and p.counts == found[0].counts and p.taps[0].reach == found[0].taps[0].reach for p in found
+    )
 
 
 def columns(layer: Layer, bn: int) -> list[Columns]:
@@ -90,7 +100,10 @@ def columns(layer: Layer, bn: int) -> list[Columns]:
         channel = np.tile(np.arange(layer.channels_out), len(some))
         taps = tuple(tap.reach for tap in found[some[0]].taps)
         for first in range(0, len(phase), bn):
-            padded = [np.pad(a[first : first + bn], (0, max(0, first + bn - len(a))), constant_values=-1) for a in (phase, channel)]
+            padded = [
+                np.pad(a[first : first + bn], (0, max(0, first + bn - len(a))), constant_values=-1)
+                for a in (phase, channel)
+            ]
             groups.append(Columns(padded[0], padded[1], found[some[0]].counts, taps))
     return sorted(groups, key=lambda g: -len(g.taps))
 
@@ -101,7 +114,9 @@ def check(layer: Layer, size: int) -> None:
     if most > MOST_TAPS:
         raise Unsupported(f"{layer.name}: {most} taps in a phase; at most {MOST_TAPS}")
     if layer.channels_in * size % 4:
-        raise Unsupported(f"{layer.name}: {layer.channels_in} input channels of {size} bytes; a multiple of 4 bytes is needed")
+        raise Unsupported(
+            f"{layer.name}: {layer.channels_in} input channels of {size} bytes; a multiple of 4 bytes is needed"
+        )
     reach = max((abs(d) for p in phases(layer) for tap in p.taps for d in tap.reach), default=0)
     if reach > 127:
         raise Unsupported(f"{layer.name}: taps that reach {reach} positions; at most 127")
@@ -110,6 +125,11 @@ def check(layer: Layer, size: int) -> None:
 def most_taps(layer: Layer) -> int:
     """Taps of the phase with most, at least 1."""
     return max(1, *(len(p.taps) for p in phases(layer)))
+
+
+def chunks(layer: Layer, size: int) -> int:
+    """Steps of a tap: 128 bytes of input channels each."""
+    return -(-layer.channels_in * size // 128)
 
 
 def stored(layer: Layer, size: int) -> int:
@@ -122,40 +142,67 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
     values = numbers(network, index, arithmetic)
     layer = network.layers[index]
     check(layer, values.size)
-    source, constants, groups = _built(values, choice)
+    constants = _constants(values, choice.bn)
+    groups = len(constants["table"])
     positions = math.prod(-(-side // spread(layer).stride) for side in layer.shape_out)
     tiles = -(-n * positions // choice.bm)
     launch = Launch(
-        source,
+        _text(values, choice, groups),
         ENTRY,
         ("in", "out", *constants, n),
         tiles * groups * choice.split,
         128 * choice.wgs,
-        choice.shared(most_taps(layer)),
+        choice.shared(layer, values.size),
         OPTIONS,
         dependent=True,
     )
     return Stage((launch,), constants)
 
 
-@lru_cache(maxsize=256)
-def _built(values: Numbers, choice: Gather) -> tuple[str, dict[str, NDArray[np.generic]], int]:
-    """Text, constants and groups of columns: the same for every batch."""
-    layer, size = values.layer, values.size
-    found, own = phases(layer), spread(layer)
-    groups = columns(layer, choice.bn)
+def _text(values: Numbers, choice: Gather, groups: int) -> str:
+    layer, own = values.layer, spread(values.layer)
     taps = most_taps(layer)
-    chunks = -(-layer.channels_in * size // 128)
-    each = stored(layer, size)
+    stages, ahead = choice.ring(taps * chunks(layer, values.size))
+    macros = {
+        "INT8": int(values.size == 1),
+        "CIN": layer.channels_in,
+        "UNIT": math.gcd(layer.channels_in * values.size, 16),
+        **_sides("I", layer.shape),
+        **_sides("O", layer.shape_out),
+        **_sides("S", (own.stride,) * layer.dimensions),
+        **_sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
+        "OUT": layer.channels_out,
+        "GROUPS": groups,
+        "TAPS": taps,
+        "BN": choice.bn,
+        "MT": choice.mt,
+        "WGS": choice.wgs,
+        "STAGES": stages,
+        "AHEAD": ahead,
+        "SPLIT": choice.split,
+        "BLOCKS": choice.blocks,
+        "POSITION_MAJOR": int(choice.position_major),
+        "STORED": stored(layer, values.size),
+        **values.macros,
+    }
+    return text("gather", macros)
+
+
+@lru_cache(maxsize=64)
+def _constants(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
+    """What the kernel reads besides its inputs: the same for every batch, and for every choice of so many columns."""
+    layer, own, found = values.layer, spread(values.layer), phases(values.layer)
+    groups, taps = columns(layer, bn), most_taps(layer)
+    parts, each = chunks(layer, values.size), stored(layer, values.size)
     table = np.zeros((len(groups), _HEAD + taps), np.int32)
-    offsets = np.full((len(groups), choice.bn // each), -1, np.int32)
-    bias = np.zeros((len(groups), choice.bn), values.bias.dtype)
+    offsets = np.full((len(groups), bn // each), -1, np.int32)
+    bias = np.zeros((len(groups), bn), values.bias.dtype)
     blocks: list[NDArray[np.generic]] = []
     steps = 0
     for g, group in enumerate(groups):
         real = group.phase >= 0
         bias[g, real] = values.bias[group.channel[real]]
-        for unit in range(choice.bn // each):
+        for unit in range(bn // each):
             at = unit * each
             if real[at]:
                 offsets[g, unit] = _offset(own, found[group.phase[at]].offset) * layer.channels_out + group.channel[at]
@@ -164,57 +211,29 @@ def _built(values: Numbers, choice: Gather) -> tuple[str, dict[str, NDArray[np.g
         for t, reach in enumerate(group.taps):
             z, y, x = (d & 0xFF for d in _three(reach, 0))
             table[g, _HEAD + t] = z << 16 | y << 8 | x
-            blocks.append(_swizzled(_tap(values, found, group, t), chunks))
-        steps += len(group.taps) * chunks
+            blocks.append(_swizzled(_tap(values, found, group, t), parts))
+        steps += len(group.taps) * parts
     weights = np.concatenate(blocks) if blocks else np.zeros(16, np.uint8)
-    macros = {
-        "INT8": int(size == 1),
-        "CIN": layer.channels_in,
-        "UNIT": math.gcd(layer.channels_in * size, 16),
-        **_sides("I", layer.shape),
-        **_sides("O", layer.shape_out),
-        **_sides("S", (own.stride,) * layer.dimensions),
-        **_sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
-        "OUT": layer.channels_out,
-        "GROUPS": len(groups),
-        "TAPS": taps,
-        "BN": choice.bn,
-        "MT": choice.mt,
-        "WGS": choice.wgs,
-        "STAGES": choice.stages,
-        "SPLIT": choice.split,
-        "BLOCKS": choice.blocks,
-        "POSITION_MAJOR": int(choice.position_major),
-        "STORED": each,
-        **values.macros,
-    }
-    constants: dict[str, NDArray[np.generic]] = {
-        "weights": weights,
-        "table": table,
-        "columns": offsets,
-        "bias": bias,
-        "lookup": values.lookup,
-    }
-    return text("gather", macros), constants, len(groups)
+    return {"weights": weights, "table": table, "columns": offsets, "bias": bias, "lookup": values.lookup}
 
 
 def _tap(values: Numbers, found: tuple[Phase, ...], group: Columns, t: int) -> NDArray[np.generic]:
     """Weights (columns, in) of tap `t` of a group."""
     picked = np.zeros((len(group.phase), values.layer.channels_in), values.weight.dtype)
     for phase in np.unique(group.phase[group.phase >= 0]):
-        tap: Tap = found[phase].taps[t]
+        element: tuple[Any, ...] = (slice(None), *found[int(phase)].taps[t].element)
         rows = group.phase == phase
-        picked[rows] = values.weight[(slice(None), *tap.element)][:, group.channel[rows]].T
+        picked[rows] = values.weight[element][:, group.channel[rows]].T
     return picked
 
 
-def _swizzled(weight: NDArray[np.generic], chunks: int) -> NDArray[np.uint8]:
-    """Weights (columns, in) as bytes: `chunks` blocks of a row of 128 bytes a column, its 16-byte units exchanged."""
+def _swizzled(weight: NDArray[np.generic], parts: int) -> NDArray[np.uint8]:
+    """Weights (columns, in) as bytes: `parts` blocks of a row of 128 bytes a column, its 16-byte units exchanged."""
     rows = len(weight)
     raw = np.ascontiguousarray(weight).view(np.uint8)
-    padded = np.zeros((rows, chunks * 128), np.uint8)
+    padded = np.zeros((rows, parts * 128), np.uint8)
     padded[:, : raw.shape[1]] = raw
-    units = padded.reshape(rows, chunks, 8, 16).transpose(1, 0, 2, 3)
+    units = padded.reshape(rows, parts, 8, 16).transpose(1, 0, 2, 3)
     place = np.arange(8)[None, :] ^ (np.arange(rows) % 8)[:, None]  # unit u of row r is at u ^ (r % 8), and the reverse
     swizzled: NDArray[np.uint8] = units[:, np.arange(rows)[:, None], place]
     return swizzled.reshape(-1)

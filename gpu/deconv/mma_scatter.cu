@@ -14,7 +14,8 @@
 
 constexpr int THREADS = 32 * WARPS, ROWS = HZ * HY * HX, TILES = (ROWS + 15) / 16;
 constexpr int UNITS = CIN * ES / 16, DEEP = (UNITS + 3) / 4;  // 16-byte units of an input; instruction pairs
-constexpr int PITCH = NT * 8 + 1;
+// Products lie column after column. With this many rows a warp's stores, lanes at row g and columns 2 t, meet no bank twice.
+constexpr int PITCH = (ROWS + 11) / 16 * 16 + 4;
 constexpr int RUN = SX * OUT;                                 // neighbours in memory that a thread finishes
 constexpr int STORED = OX % SX ? 1 : RUN % 4 == 0 ? 4 : RUN % 2 == 0 ? 2 : 1;
 
@@ -60,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const int r = (tile + i) * 16 + h * 8 + g;
             if (r < ROWS)
                 UNROLLED for (int j = 0; j < NT; ++j) UNROLLED for (int e = 0; e < 2; ++e)
-                    products[r * PITCH + j * 8 + 2 * t + e] = acc[i][j][2 * h + e];
+                    products[(j * 8 + 2 * t + e) * PITCH + r] = acc[i][j][2 * h + e];
         }
     }
     __syncthreads();
@@ -77,12 +78,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             const int kz = (fz + PZ) % SZ + SZ * jz, ky = (fy + PY) % SY + SY * jy;
             if (kz >= KZ || ky >= KY) continue;
             const int rz = z + LZ - (kz - PZ - fz) / SZ, ry = y + LY - (ky - PY - fy) / SY;
-            const Acc *const from = products + (rz * HY + ry) * HX * PITCH + (kz * KY + ky) * KX * OUT;
+            const Acc *const from = products + (kz * KY + ky) * KX * OUT * PITCH + (rz * HY + ry) * HX + x + LX;
             UNROLLED for (int kx = 0; kx < KX; ++kx) {
                 constexpr int FAR = PX + SX;  // makes what is divided positive
                 const int d = (kx - PX + FAR * SX) / SX - FAR, f = (kx - PX + FAR * SX) % SX;
-                const Acc *const found = from + (x + LX - d) * PITCH + kx * OUT;
-                UNROLLED for (int c = 0; c < OUT; ++c) sum[f * OUT + c] += found[c];
+                UNROLLED for (int c = 0; c < OUT; ++c) sum[f * OUT + c] += from[(kx * OUT + c) * PITCH - d];
             }
         }
         unsigned char *const to = out + (((item * OZ + oz) * OY + oy) * OX + ox) * (OUT * ES);

@@ -23,7 +23,7 @@ _LANE = np.arange(32)
 
 @dataclass(frozen=True)
 class Scatter:
-    """What tuning may choose: positions that a block finishes (depth, rows, columns), its warps, tiles of rows of each."""
+    """What tuning may choose: positions (depth, rows, columns) of a block, its warps, tiles of 16 rows of each."""
 
     tile: tuple[int, int, int]
     warps: int = 8
@@ -36,10 +36,17 @@ class Scatter:
 def check(layer: Layer, size: int) -> None:
     """Errors: Unsupported for a layer that the kernel cannot do with numbers of `size` bytes."""
     if layer.channels_in * size % 16:
-        raise Unsupported(f"{layer.name}: {layer.channels_in} input channels of {size} bytes; a multiple of 16 bytes is needed")
-    count = layer.kernel**layer.dimensions * layer.channels_out
+        raise Unsupported(
+            f"{layer.name}: {layer.channels_in} input channels of {size} bytes; a multiple of 16 bytes is needed"
+        )
+    count = _products(layer)
     if count > MOST_COLUMNS:
         raise Unsupported(f"{layer.name}: {count} products of an input; at most {MOST_COLUMNS}")
+
+
+def _products(layer: Layer) -> int:
+    """Products of an input channel: kernel elements times output channels."""
+    return math.prod(layer.kernel_shape) * layer.channels_out
 
 
 def halo(layer: Layer, choice: Scatter) -> tuple[list[int], list[int]]:
@@ -53,9 +60,10 @@ def halo(layer: Layer, choice: Scatter) -> tuple[list[int], list[int]]:
 
 def shared(layer: Layer, choice: Scatter, size: int) -> int:
     """Bytes of shared memory of a block."""
-    tiles = -(-(layer.kernel**layer.dimensions * layer.channels_out) // 8)
+    tiles = -(-_products(layer) // 8)
     deep = -(-layer.channels_in * size // 64)
-    return deep * tiles * 512 + math.prod(halo(layer, choice)[1]) * (tiles * 8 + 1) * 4
+    rows = math.prod(halo(layer, choice)[1])
+    return deep * tiles * 512 + tiles * 8 * ((rows + 11) // 16 * 16 + 4) * 4
 
 
 def blocks(layer: Layer, choice: Scatter) -> list[int]:
@@ -109,7 +117,11 @@ def _built(values: Numbers, choice: Scatter) -> tuple[str, dict[str, NDArray[np.
         "INT8": int(values.size == 1),
         "CIN": layer.channels_in,
         "OUT": layer.channels_out,
-        **{f"{letter}{axis}": value for letter, found in sides.items() for axis, value in zip("ZYX", found, strict=True)},
+        **{
+            f"{letter}{axis}": value
+            for letter, found in sides.items()
+            for axis, value in zip("ZYX", found, strict=True)
+        },
         "NT": tiles,
         "MT": choice.mt,
         "WARPS": choice.warps,
