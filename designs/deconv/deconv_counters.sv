@@ -1,17 +1,17 @@
 // Counts what the engine does, for simulation and for tuning on a chip. All from reset on.
 //
-// A product is useful when its lane holds an input, its input channel and its output channel are of the layer; it is kept
-// when its sum also goes to an output. Both are counted at the last fold of a tap: lanes x input channels x output
+// A product is useful when its position holds an input, its input channel and its output channel are of the layer; it is
+// kept when its sum also goes to an output. Both are counted at the last fold of a tap: positions x input channels x output
 // channels of the group. An inserted zero would show as more kept products than the layer has.
 `default_nettype none
 
 module deconv_counters #(
     // Lanes.
     parameter int LANES = 1,
-    // Lanes of one z, which are those that count when the lanes along z are merged.
-    parameter int PLANE = 1,
     // Output channels of a group.
-    parameter int TM = 4
+    parameter int TM = 4,
+    // Bits of a number of positions; derived.
+    parameter int COUNT = $clog2(LANES) + 1
 ) (
     input wire clk,
     input wire rst,
@@ -20,11 +20,11 @@ module deconv_counters #(
     input wire busy,
     input wire [11:0] channels_in,
     input wire [11:0] channels_out,
-    input wire merged,
 
     input wire issue_valid,
-    input wire [LANES-1:0] issue_mask,
-    input wire [LANES-1:0] issue_kept,
+    // Positions with an input, and those of them whose sum goes to an output.
+    input wire [COUNT-1:0] issue_inside,
+    input wire [COUNT-1:0] issue_kept,
     input wire issue_fold_last,
     input wire group_done,
     input wire stalled_weights,
@@ -46,20 +46,11 @@ module deconv_counters #(
     output logic [63:0] count_stored,
     output logic [63:0] count_weighed
 );
-  localparam int LANE = $clog2(LANES + 1);
-  localparam logic [LANES-1:0] FIRST_PLANE = {{(LANES - PLANE + 1) {1'b0}}, {(PLANE - 1) {1'b1}}} << 1 | 1'b1;
-
   logic [11:0] out_left;
   wire [11:0] outs = out_left < TM[11:0] ? out_left : TM[11:0];
-  wire [LANES-1:0] counted = merged ? FIRST_PLANE : '1;
-
-  function automatic [LANE-1:0] ones(input [LANES-1:0] lanes);
-    ones = '0;
-    for (int l = 0; l < LANES; l++) ones = ones + {{(LANE - 1) {1'b0}}, lanes[l]};
-  endfunction
 
   logic valid;
-  logic [LANE-1:0] lanes, kept;
+  logic [COUNT-1:0] inside_late, kept_late;
   logic [11:0] outs_late;
   logic [63:0] pairs;
 
@@ -67,8 +58,8 @@ module deconv_counters #(
     if (group_done) out_left <= out_left - outs;
     if (start) out_left <= channels_out;
     valid <= issue_valid && issue_fold_last && !rst;
-    lanes <= ones(issue_mask & counted);
-    kept <= ones(issue_kept & counted);
+    inside_late <= issue_inside;
+    kept_late <= issue_kept;
     outs_late <= outs;
   end
 
@@ -83,8 +74,8 @@ module deconv_counters #(
     count_stored <= count_stored + {63'd0, stored};
     count_weighed <= count_weighed + {63'd0, weighed};
     if (valid) begin
-      count_useful <= count_useful + pairs * {{(64 - LANE) {1'b0}}, lanes};
-      count_kept   <= count_kept + pairs * {{(64 - LANE) {1'b0}}, kept};
+      count_useful <= count_useful + pairs * {{(64 - COUNT) {1'b0}}, inside_late};
+      count_kept   <= count_kept + pairs * {{(64 - COUNT) {1'b0}}, kept_late};
     end
     if (rst) begin
       count_busy <= '0;

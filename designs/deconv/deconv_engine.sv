@@ -92,6 +92,7 @@ module deconv_engine #(
   localparam int BIAS = GROUPS > 1 ? $clog2(GROUPS) : 1;
   localparam int PARTS = WIDE / (TM < 1 ? 1 : TM);
   localparam int PART = PARTS > 1 ? $clog2(PARTS) : 1;
+  localparam int COUNT = $clog2(LANES) + 1;
   localparam int SOURCES = WIDE / (TN < 1 ? 1 : TN);
   // Cycles from an issue to its data and weights.
   localparam int READ = 3;
@@ -368,7 +369,8 @@ module deconv_engine #(
   // The issue bus: one a cycle. `group_bias` is that of the group on the bus.
   wire issue_valid, issue_first, issue_last, issue_fold_last;
   wire [ADDRESS-1:0] issue_address;
-  wire [LANES-1:0] issue_mask, issue_kept;
+  wire [LANES-1:0] issue_mask;
+  wire [COUNT-1:0] issue_inside, issue_kept;  // positions, for the counters
   wire [WEIGHT-1:0] issue_weight;
   wire group_ready, group_next, group_done, stalled_weights, stalled_drain;
   wire [BIAS-1:0] group_bias, bias_address;
@@ -527,6 +529,7 @@ module deconv_engine #(
         .issue_tag(tag)
     );
 
+    assign issue_inside = issue_mask;
     assign issue_kept = issue_mask;  // only inputs of outputs are asked for
     assign stalled_drain = 1'b0;
     assign issue_address = place[SOURCE-1-:ADDRESS];
@@ -622,7 +625,6 @@ module deconv_engine #(
   if (COUNTERS) begin : g_counters
     deconv_counters #(
         .LANES(LANES),
-        .PLANE(TR * TC),
         .TM(TM)
     ) u_counters (
         .clk(clk),
@@ -631,9 +633,8 @@ module deconv_engine #(
         .busy(run_busy),
         .channels_in(channels_in),
         .channels_out(channels_out),
-        .merged(mode[0]),
         .issue_valid(issue_valid),
-        .issue_mask(issue_mask),
+        .issue_inside(issue_inside),
         .issue_kept(issue_kept),
         .issue_fold_last(issue_fold_last),
         .group_done(group_done),
@@ -663,7 +664,7 @@ module deconv_engine #(
     assign count_stored = '0;
     assign count_weighed = '0;
     wire unused_counters = &{
-      1'b0, channels_in, channels_out, issue_kept, issue_fold_last, stalled_weights, stalled_drain
+      1'b0, channels_in, channels_out, issue_inside, issue_kept, issue_fold_last, stalled_weights, stalled_drain
     };
   end
 endmodule
