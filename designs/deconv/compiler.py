@@ -1,6 +1,6 @@
 """From a network in integers and an engine to the command stream, the memories' contents, and what the streams carry.
 
-    program = compile_network(parameters.fixed("digits", 8), preset("reverse_loop", "ulx3s"))
+    program = compile_network(parameters.fixed("digits", 8), preset("reverse_loop", "ulx3s_digits"))
     program.commands                 32-bit words, see designs.deconv.commands; the engine repeats them for every item
     program.pack(item)               beats of the input stream
     program.unpack(beats)            outputs

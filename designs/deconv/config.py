@@ -107,17 +107,27 @@ class Engine:
         raise EngineError(f"engine {self.name}: {what} of {value}; it must be {limit}")
 
 
-#: Engines by dataflow and name. `vc709` is the array of arXiv 1903.02550 (2 x 64 x 1 x 4 x 4 for images, 2 x 16 x 4 x 4
-#: x 4 for volumes), `z7020` has the 16 units of arXiv 2102.00294.
+#: Engines by dataflow and name. Those of ulx3s hold all of one network; `vc709` is the array of arXiv 1903.02550 (2 x
+#: 64 x 1 x 4 x 4 for images, 2 x 16 x 4 x 4 x 4 for volumes), `z7020` has the 16 units of arXiv 2102.00294. `streamed`
+#: is for simulation: its memories are larger than those of the parts here.
 PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
     (engine.dataflow, engine.name): engine
     for engine in (
         Engine(
-            "ulx3s", "reverse_loop", 8, tm=4, tn=32, acc=26, a_words=256, b_words=1024, w_words=2048, bias_words=128
+            "ulx3s_digits", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=128, b_words=128, w_words=528,
+            bias_words=32,
         ),
         Engine(
-            "ulx3s", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=26, a_words=256, b_words=256, w_words=8192,
-            bias_words=128, psum_words=256, drain=1, io=1,
+            "ulx3s_mnist", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=256, b_words=1024, w_words=1808,
+            bias_words=64,
+        ),
+        Engine(
+            "ulx3s_digits", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=24, a_words=64, b_words=64, w_words=2080,
+            bias_words=64, psum_words=16,
+        ),
+        Engine(
+            "ulx3s_mnist", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=24, a_words=256, b_words=256, w_words=7232,
+            bias_words=128, psum_words=256,
         ),
         Engine(
             "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
@@ -137,16 +147,16 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
 #: The engine that each case is proved on, by dataflow.
 ENGINE_OF: Mapping[Dataflow, Mapping[str, str]] = {
     "reverse_loop": {
-        "digits": "ulx3s",
-        "mnist": "ulx3s",
+        "digits": "ulx3s_digits",
+        "mnist": "ulx3s_mnist",
         "celeba": "z7020",
         "dcgan": "streamed",
         "gan3d": "streamed",
         "vnet": "streamed",
     },
     "input_oriented": {
-        "digits": "ulx3s",
-        "mnist": "ulx3s",
+        "digits": "ulx3s_digits",
+        "mnist": "ulx3s_mnist",
         "celeba": "vc709",
         "dcgan": "vc709",
         "gan3d": "vc709",

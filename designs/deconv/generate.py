@@ -1,6 +1,6 @@
 """From a network and an engine to files: a top module, memory images, and what a flow has to know about them.
 
-    design = generate("digits", preset("reverse_loop", "ulx3s"))
+    design = generate("digits", preset("reverse_loop", "ulx3s_digits"))
 
 With resident weights the top is a core that goes on a board: program, weights and biases are in memories, activations
 come and go by two streams. With streamed weights the top has streams of commands and weights besides.
@@ -9,7 +9,8 @@ come and go by two streams. With streamed weights the top has streams of command
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from designs import lib
 from designs.deconv.compiler import Program, compile_network
 from designs.deconv.compiler_images import hexadecimal, packed
-from designs.deconv.config import DATAFLOWS, Engine
+from designs.deconv.config import DATAFLOWS, Dataflow, Engine
 from designs.flow import cache
 from workloads.deconv import parameters
 from workloads.deconv.network import FixedNetwork
@@ -34,6 +35,12 @@ GENERATORS = tuple(
 
 #: Modules of designs/lib that the engine instantiates.
 LIBRARY = ("rom", "delay", "stream_fifo", "adder_tree")
+
+#: Modules that only the other dataflow has, by the dataflow that does without.
+_OTHER: Mapping[Dataflow, tuple[str, ...]] = {
+    "reverse_loop": ("deconv_tiles", "deconv_scatter", "deconv_drain"),
+    "input_oriented": ("deconv_reverse", "deconv_write"),
+}
 
 #: Bits of a step between entries of the table in the engine with 16 bits.
 STEP_BITS = 10
@@ -79,16 +86,22 @@ def generate_network(network: FixedNetwork, engine: Engine, case: str) -> Design
 
     digest = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in images.items()).encode()).hexdigest()
     folder = cache.build({"step": "designs/deconv", "engine": repr(engine), "images": digest}, GENERATORS, produce)
-    sources = (*rtl(resident=engine.resident), folder / f"{top}.sv")
+    sources = (*rtl(engine), folder / f"{top}.sv")
     memories = tuple(folder / f"{name}.hex" for name in images)
     bits = engine.beat * engine.bits
     return Design(case, program, top, sources, memories, bits, bits, _digest((*sources, *memories)))
 
 
-def rtl(*, resident: bool = True) -> tuple[Path, ...]:
-    """Modules of the engine, and with `resident` the core around it."""
-    own = sorted(_FOLDER.glob("deconv_*.sv"))
-    return (*lib.closure(*LIBRARY), *(path for path in own if resident or path.stem != "deconv_core"))
+def rtl(engine: Engine) -> tuple[Path, ...]:
+    """Modules of an engine, with the core around it where weights are resident; none of the other dataflow."""
+    waiting, found = ["deconv_core" if engine.resident else "deconv_engine"], dict[str, None]()
+    while waiting:
+        name = waiting.pop()
+        found[name] = None
+        text = (_FOLDER / f"{name}.sv").read_text()
+        used = [each for each in re.findall(r"^ *(deconv_\w+) #\(", text, re.MULTILINE) if each != name]
+        waiting += [each for each in used if each not in found and each not in _OTHER[engine.dataflow]]
+    return (*lib.closure(*LIBRARY), *(_FOLDER / f"{name}.sv" for name in sorted(found)))
 
 
 def memory_images(program: Program) -> dict[str, str]:

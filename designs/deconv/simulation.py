@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,7 @@ class Run:
     """One run of `count` items from the first on; see `designs.deconv.bench` for the pace.
 
     `idle` and `stall` are chances of 256; `patience` are the cycles without a beat or the start or end of a RUN after
-    which the engine stands still.
+    which the engine is said to stand still; 0 is four times what its longest RUN should take.
     """
 
     count: int
@@ -38,7 +38,7 @@ class Run:
     idle: int = 0
     stall: int = 0
     seed: int = 1
-    patience: int = 1_000_000
+    patience: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ def run(design: Design, items: Integers, runs: Sequence[Run], seed: int = 1) -> 
         if not 1 <= each.count <= len(items):
             raise ValueError(f"a run of {each.count} items, but there are {len(items)}")
     engine, program = design.engine, design.program
+    longest = 4 * max(tile.tile.cycles for tile in program.runs) + 100_000
     # Few sizes, so that few simulators are built.
     capacity = 1 << (len(items) - 1).bit_length()
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as name:
@@ -88,6 +89,7 @@ def run(design: Design, items: Integers, runs: Sequence[Run], seed: int = 1) -> 
             files["commands.bin"] = program.commands.astype("<u4").view(np.uint8).reshape(-1, 4)
         for file, rows in files.items():
             (folder / file).write_bytes(np.ascontiguousarray(rows[:, ::-1]).tobytes())
+        table = [astuple(replace(each, patience=each.patience or longest)) for each in runs]
         top = folder / f"{bench.TOP}.sv"
         top.write_text(bench.bench_text(design, capacity))
         outcome = simulate(
@@ -95,7 +97,7 @@ def run(design: Design, items: Integers, runs: Sequence[Run], seed: int = 1) -> 
             [*design.sources, top],
             Path(__file__).parent / "bench_deconv.py",
             results=folder / "results",
-            vectors={"runs": np.array([astuple(each) for each in runs], np.int64)},
+            vectors={"runs": np.array(table, np.int64)},
             data=[*design.memories, *(folder / file for file in files)],
             seed=seed,
             options=BuildOptions(optimise="-O2" if engine.multipliers >= LARGE else "-O1"),

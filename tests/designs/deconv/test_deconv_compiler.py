@@ -107,7 +107,7 @@ def test_layers_with_inputs_of_their_own() -> None:
 
 @pytest.mark.parametrize("dataflow", ["reverse_loop", "input_oriented"])
 def test_digits(dataflow: str) -> None:
-    engine = preset(dataflow, "ulx3s")  # type: ignore[arg-type]
+    engine = preset(dataflow, "ulx3s_digits")  # type: ignore[arg-type]
     net = parameters.fixed("digits", 8)
     program = compile_network(net, engine)
     x = encode(WORKLOAD.inputs("digits", 1, SEED), 8)
