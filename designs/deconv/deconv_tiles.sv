@@ -1,0 +1,490 @@
+// Scheduler of input_oriented: for each group of output channels, each block of inputs, and each kernel element (tap),
+// the folds of the input channels; all lanes work on the same tap. Taps by which no lane reaches an output are skipped.
+//
+// Two parts. The first counts candidates, a block with a tap, one a cycle, works out which lanes and banks they concern
+// (deconv_reach) and puts those that reach an output into a FIFO. The second takes them out and issues their folds, one a
+// cycle; only at the first of a group it waits for weights and for a half of the banks. No cycle is lost otherwise, except
+// to skipped taps when jobs have a single fold.
+//
+// Addresses of weights are those within a group. The table of taps, entry `tap_address`, is read with one register:
+// {phase[5:0], dz, dr, dc}, six bits each, signed. The tag is that of deconv_scatter.
+`default_nettype none
+
+module deconv_tiles #(
+    // Lanes along z, powers of two.
+    parameter int TZ = 2,
+    // Lanes along rows.
+    parameter int TR = 2,
+    // Lanes along columns.
+    parameter int TC = 2,
+    // Bits of an address of activation memory.
+    parameter int ADDRESS = 10,
+    // Bits of an address of weights.
+    parameter int WEIGHT = 10,
+    // Bits of an address of partial sums.
+    parameter int PSUM = 6,
+    // Derived.
+    parameter int BZ = TZ > 1 ? $clog2(TZ) : 1,
+    parameter int BR = TR > 1 ? $clog2(TR) : 1,
+    parameter int BC = TC > 1 ? $clog2(TC) : 1,
+    parameter int TAG = 2 + PSUM + 2 * (BZ + BR + BC) + TZ + TR + TC,
+    parameter int COUNT = $clog2(TZ * TR * TC) + 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire start,
+
+    // Constant from `start` on until deconv_drain is no longer busy.
+    input wire [ADDRESS-1:0] src_base,
+    input wire [9:0] in_z,
+    input wire [9:0] in_r,
+    input wire [9:0] in_c,
+    input wire [9:0] in_blocks_z,
+    input wire [9:0] in_blocks_r,
+    input wire [9:0] in_blocks_c,
+    input wire [11:0] in_folds,
+    input wire [ADDRESS-1:0] in_stride_z,
+    input wire [ADDRESS-1:0] in_stride_r,
+    input wire [ADDRESS-1:0] in_stride_c,
+    input wire [3:0] in_skew_z,
+    input wire [11:0] groups,
+    input wire merged,
+    input wire [2:0] stride,
+    input wire [2:0] stride_z,
+    input wire [9:0] out_z,
+    input wire [9:0] out_r,
+    input wire [9:0] out_c,
+    input wire [8:0] taps,
+    input wire [7:0] tap_base,
+    input wire [9:0] q_blocks_z,
+    input wire [9:0] q_blocks_r,
+    input wire [9:0] q_blocks_c,
+
+    output logic [7:0] tap_address,
+    input wire [23:0] tap_data,
+
+    // As in deconv_weights.
+    input wire group_ready,
+    input wire group_next,
+    output logic group_done,
+    // A half of the banks has been emptied.
+    input wire [1:0] half_done,
+    // With the first issue of a group: the half that it goes to.
+    output logic group_start,
+    output logic group_half,
+
+    output logic issue_valid,
+    output logic [ADDRESS-1:0] issue_address,
+    output logic [TZ*TR*TC-1:0] issue_mask,
+    output logic [WEIGHT-1:0] issue_weight,
+    output logic issue_first,
+    output logic issue_last,
+    output logic [11:0] issue_fold,
+    // Positions with an input, and those of them that reach an output.
+    output logic [COUNT-1:0] issue_present,
+    output logic [COUNT-1:0] issue_kept,
+    output logic [TAG-1:0] issue_tag,
+    output wire stall_weights,
+    output wire stall_drain,
+
+    // For deconv_scatter.
+    output logic [PSUM-1:0] q_plane,
+    output wire [PSUM-1:0] q_row
+);
+  // Candidates that may be on their way or wait.
+  localparam int DEPTH = 16;
+  // Cycles from a candidate's counters to its job.
+  localparam int STAGES = 6;
+  localparam int JOB = 2 + ADDRESS + WEIGHT + 2 * (TZ + TR + TC + BZ + BR + BC) + PSUM + 2 * COUNT;
+
+  if (PSUM < 1 || PSUM > 24) begin : g_size
+    $error("deconv_tiles: PSUM must be 1 to 24");
+  end
+
+  // Only the bits of an address count: sums of addresses are modulo 2^PSUM.
+  wire [23:0] wide_rows = {14'd0, q_blocks_r};
+  wire [23:0] wide_columns = {14'd0, q_blocks_c};
+  wire [23:0] wide_slices = {14'd0, q_blocks_z};
+  wire unused_blocks = &{1'b0, wide_rows, wide_columns, wide_slices};
+  assign q_row = wide_columns[PSUM-1:0];
+
+  // Before the first candidate: of each phase the offsets (fz, fr, fc) and where its sums begin.
+  logic [2:0] setup;
+  logic filling, running;
+  logic [PSUM-1:0] volume, phase_base;
+  logic [1:0] fz, fr, fc;
+  logic [5:0] phase;
+  logic [PSUM+5:0] phases[64];
+  wire last_fc = {1'b0, fc} + 3'd1 == stride;
+  wire last_fr = {1'b0, fr} + 3'd1 == stride;
+  wire last_fz = {1'b0, fz} + 3'd1 == stride_z;
+  wire filled = filling && last_fc && last_fr && last_fz;
+
+  always_ff @(posedge clk) begin
+    setup   <= {setup[1:0], start};
+    q_plane <= wide_rows[PSUM-1:0] * q_row;
+    volume  <= q_plane * wide_slices[PSUM-1:0];
+    if (setup[2]) filling <= 1'b1;
+    if (filling) begin
+      phases[phase] <= {phase_base, fz, fr, fc};
+      phase <= phase + 6'd1;
+      phase_base <= phase_base + volume;
+      fc <= last_fc ? '0 : fc + 2'd1;
+      if (last_fc) fr <= last_fr ? '0 : fr + 2'd1;
+      if (last_fc && last_fr) fz <= last_fz ? '0 : fz + 2'd1;
+    end
+    if (filled) filling <= 1'b0;
+    if (start) begin
+      phase <= '0;
+      phase_base <= '0;
+      fz <= '0;
+      fr <= '0;
+      fc <= '0;
+    end
+    if (rst) begin
+      setup   <= '0;
+      filling <= 1'b0;
+    end
+  end
+
+  // Candidates: groups, blocks, taps.
+  logic [8:0] tap;
+  logic [9:0] bz, br, bc;
+  logic [11:0] g;
+  logic [ADDRESS-1:0] slice, row, column;
+  logic [WEIGHT-1:0] weight;
+  logic [4:0] credits;
+
+  wire emit = running && credits != '0;
+  wire last_tap = tap + 9'd1 == taps;
+  wire last_bc = bc + 10'd1 == in_blocks_c;
+  wire last_br = br + 10'd1 == in_blocks_r;
+  wire last_bz = bz + 10'd1 == in_blocks_z;
+  wire last_block = last_bc && last_br && last_bz;
+  wire last_g = g + 12'd1 == groups;
+  wire first_candidate = tap == '0 && bc == '0 && br == '0 && bz == '0;
+  wire [ADDRESS-1:0] next_slice = slice + in_stride_z;
+  wire [ADDRESS-1:0] next_row = row + in_stride_r;
+
+  always_ff @(posedge clk) begin
+    if (filled) running <= 1'b1;
+    if (emit) begin
+      tap <= tap + 9'd1;
+      tap_address <= tap_address + 8'd1;
+      weight <= weight + WEIGHT'(in_folds);
+      if (last_tap) begin
+        tap <= '0;
+        tap_address <= tap_base;
+        weight <= '0;
+        bc <= bc + 10'd1;
+        column <= column + in_stride_c;
+        if (last_bc) begin
+          bc <= '0;
+          br <= br + 10'd1;
+          row <= next_row;
+          column <= next_row;
+          if (last_br) begin
+            br <= '0;
+            bz <= bz + 10'd1;
+            slice <= next_slice;
+            row <= next_slice;
+            column <= next_slice;
+            if (last_bz) begin
+              bz <= '0;
+              g <= g + 12'd1;
+              slice <= src_base;
+              row <= src_base;
+              column <= src_base;
+              if (last_g) running <= 1'b0;
+            end
+          end
+        end
+      end
+    end
+    if (start) begin
+      tap <= '0;
+      tap_address <= tap_base;
+      weight <= '0;
+      bc <= '0;
+      br <= '0;
+      bz <= '0;
+      g <= '0;
+      slice <= src_base;
+      row <= src_base;
+      column <= src_base;
+    end
+    if (rst) running <= 1'b0;
+  end
+
+  // Cycle 1: the tap is there. Cycle 2: its phase is there.
+  logic [9:0] bz1, br1, bc1;
+  logic [PSUM-1:0] base2;
+  logic [1:0] fz2, fr2, fc2;
+
+  always_ff @(posedge clk) begin
+    bz1 <= bz;
+    br1 <= br;
+    bc1 <= bc;
+    {base2, fz2, fr2, fc2} <= phases[tap_data[23:18]];
+  end
+
+  wire signed [11:0] block_z, block_r, block_c;
+  wire [BZ-1:0] low_z, turn_z;
+  wire [BR-1:0] low_r, turn_r;
+  wire [BC-1:0] low_c, turn_c;
+  wire [TZ-1:0] mask_z, reached_z;
+  wire [TR-1:0] mask_r, reached_r;
+  wire [TC-1:0] mask_c, reached_c;
+  wire [$clog2(TZ):0] present_z, kept_z;
+  wire [$clog2(TR):0] present_r, kept_r;
+  wire [$clog2(TC):0] present_c, kept_c;
+
+  deconv_reach #(
+      .T(TZ)
+  ) u_z (
+      .clk(clk),
+      .flat(merged),
+      .skew(in_skew_z),
+      .inputs(in_z),
+      .outputs(out_z),
+      .stride(stride_z),
+      .b(bz1),
+      .d(tap_data[17:12]),
+      .f(fz2),
+      .block(block_z),
+      .low(low_z),
+      .turn(turn_z),
+      .mask(mask_z),
+      .present(present_z),
+      .reached(reached_z),
+      .kept(kept_z)
+  );
+
+  deconv_reach #(
+      .T(TR)
+  ) u_r (
+      .clk(clk),
+      .flat(1'b0),
+      .skew(4'd0),
+      .inputs(in_r),
+      .outputs(out_r),
+      .stride(stride),
+      .b(br1),
+      .d(tap_data[11:6]),
+      .f(fr2),
+      .block(block_r),
+      .low(low_r),
+      .turn(turn_r),
+      .mask(mask_r),
+      .present(present_r),
+      .reached(reached_r),
+      .kept(kept_r)
+  );
+
+  deconv_reach #(
+      .T(TC)
+  ) u_c (
+      .clk(clk),
+      .flat(1'b0),
+      .skew(4'd0),
+      .inputs(in_c),
+      .outputs(out_c),
+      .stride(stride),
+      .b(bc1),
+      .d(tap_data[5:0]),
+      .f(fc2),
+      .block(block_c),
+      .low(low_c),
+      .turn(turn_c),
+      .mask(mask_c),
+      .present(present_c),
+      .reached(reached_c),
+      .kept(kept_c)
+  );
+
+  // The address of partial sums: base + (block_z * Q_BLOCKS_R + block_r) * Q_BLOCKS_C + block_c, modulo 2^PSUM.
+  logic [PSUM-1:0] rest3, rest4, rest5, lines3, line4, words5, address6;
+  logic [PSUM-1:0] block_r3;
+  wire [23:0] wide_z = {{12{block_z[11]}}, block_z};
+  wire [23:0] wide_r = {{12{block_r[11]}}, block_r};
+  wire [23:0] wide_c = {{12{block_c[11]}}, block_c};
+  wire unused_high = &{1'b0, wide_z, wide_r, wide_c};
+
+  always_ff @(posedge clk) begin
+    lines3   <= wide_z[PSUM-1:0] * wide_rows[PSUM-1:0];
+    block_r3 <= wide_r[PSUM-1:0];
+    rest3    <= base2 + wide_c[PSUM-1:0];
+    line4    <= lines3 + block_r3;
+    rest4    <= rest3;
+    words5   <= line4 * q_row;
+    rest5    <= rest4;
+    address6 <= words5 + rest5;
+  end
+
+  // Cycles 4 to 6: is it kept, and the counts.
+  logic [TZ-1:0] mask_z5, mask_z6, reached_z5, reached_z6;
+  logic [TR-1:0] mask_r5, mask_r6, reached_r5, reached_r6;
+  logic [TC-1:0] mask_c5, mask_c6, reached_c5, reached_c6;
+  logic [BZ-1:0] low_z5, low_z6, turn_z5, turn_z6;
+  logic [BR-1:0] low_r5, low_r6, turn_r5, turn_r6;
+  logic [BC-1:0] low_c5, low_c6, turn_c5, turn_c6;
+  logic any5, any6;
+  logic [COUNT-1:0] present_zr5, kept_zr5, present_c5, kept_c5, present6, kept6;
+
+  always_ff @(posedge clk) begin
+    any5 <= reached_z != '0 && reached_r != '0 && reached_c != '0;
+    any6 <= any5;
+    present_zr5 <= COUNT'(present_z) * COUNT'(present_r);
+    kept_zr5 <= COUNT'(kept_z) * COUNT'(kept_r);
+    present_c5 <= COUNT'(present_c);
+    kept_c5 <= COUNT'(kept_c);
+    present6 <= present_zr5 * present_c5;
+    kept6 <= kept_zr5 * kept_c5;
+    {mask_z5, mask_r5, mask_c5} <= {mask_z, mask_r, mask_c};
+    {mask_z6, mask_r6, mask_c6} <= {mask_z5, mask_r5, mask_c5};
+    {reached_z5, reached_r5, reached_c5} <= {reached_z, reached_r, reached_c};
+    {reached_z6, reached_r6, reached_c6} <= {reached_z5, reached_r5, reached_c5};
+    {low_z5, low_r5, low_c5, turn_z5, turn_r5, turn_c5} <= {low_z, low_r, low_c, turn_z, turn_r, turn_c};
+    {low_z6, low_r6, low_c6, turn_z6, turn_r6, turn_c6} <= {low_z5, low_r5, low_c5, turn_z5, turn_r5, turn_c5};
+  end
+
+  logic [STAGES-1:0] valid_line;
+  wire [ADDRESS-1:0] address_of_job;
+  wire [WEIGHT-1:0] weight_of_job;
+  wire first6, last6;
+  wire valid6 = valid_line[STAGES-1];
+
+  delay #(
+      .WIDTH (ADDRESS + WEIGHT + 2),
+      .STAGES(STAGES)
+  ) u_job (
+      .clk(clk),
+      .in ({column, weight, first_candidate, last_tap && last_block}),
+      .out({address_of_job, weight_of_job, first6, last6})
+  );
+
+  // A job that is kept waits until it is known whether another of its group follows: the last one is marked. A group
+  // without any has its last candidate as a job that reaches nothing.
+  logic [JOB-3:0] held;
+  logic held_valid, held_first, held_last, begun;
+  wire [JOB-3:0] job6 = {
+    address_of_job, weight_of_job, present6, kept6, mask_z6, mask_r6, mask_c6,
+    reached_c6, reached_r6, reached_z6, turn_c6, turn_r6, turn_z6, low_c6, low_r6, low_z6, address6
+  };
+  wire begun6 = begun && !first6;  // a job of its group was kept before
+  wire keep = valid6 && (any6 || (last6 && !begun6));
+  wire ends = valid6 && last6 && !keep;  // the held job turns out to be the last
+  wire push = held_valid && (held_last || keep || ends);
+
+  always_ff @(posedge clk) begin
+    if (push) held_valid <= 1'b0;
+    if (keep) begin
+      held <= job6;
+      held_valid <= 1'b1;
+      held_first <= !begun6;
+      held_last <= last6;
+    end
+    if (valid6) begun <= begun6 || keep;
+    if (rst) begin
+      held_valid <= 1'b0;
+      begun <= 1'b0;
+    end
+  end
+
+  (* no_rw_check *) logic [JOB-1:0] fifo[DEPTH];
+  logic [3:0] write_at, read_at;
+  logic [4:0] waiting;
+  wire pop;
+
+  always_ff @(posedge clk) begin
+    valid_line <= {valid_line[STAGES-2:0], emit};
+    if (push) begin
+      fifo[write_at] <= {held, held_first, held_last || ends};
+      write_at <= write_at + 4'd1;
+    end
+    if (pop) read_at <= read_at + 4'd1;
+    waiting <= waiting + {4'd0, push} - {4'd0, pop};
+    credits <= credits - {4'd0, emit} + {4'd0, pop} + {4'd0, valid6 && !keep};
+    if (rst) begin
+      valid_line <= '0;
+      write_at <= '0;
+      read_at <= '0;
+      waiting <= '0;
+      credits <= 5'd16;
+    end
+  end
+
+  // Issues.
+  logic job_valid, job_first, job_last;
+  logic [ADDRESS-1:0] job_address;
+  logic [WEIGHT-1:0] job_weight;
+  logic [COUNT-1:0] job_present, job_kept;
+  logic [TZ-1:0] job_mask_z;
+  logic [TR-1:0] job_mask_r;
+  logic [TC-1:0] job_mask_c;
+  logic [TAG-3:0] job_tag;
+  logic [11:0] fold;
+  logic half;
+  logic [1:0] half_busy;
+
+  wire weights_there = group_done ? group_next : group_ready;
+  wire at_first = job_first && fold == '0;
+  wire last_fold = fold + 12'd1 == in_folds;
+  wire free = !half_busy[half];
+  wire step = job_valid && (!at_first || (weights_there && free));
+  assign pop = waiting != '0 && (!job_valid || (step && last_fold));
+  assign stall_weights = job_valid && at_first && !weights_there;
+  assign stall_drain = job_valid && at_first && weights_there && !free;
+
+  wire [TZ*TR*TC-1:0] mask;
+  for (genvar l = 0; l < TZ * TR * TC; l++) begin : g_mask
+    assign mask[l] = job_mask_z[l/(TR*TC)] && job_mask_r[(l/TC)%TR] && job_mask_c[l%TC];
+  end
+
+  always_ff @(posedge clk) begin
+    issue_valid <= step;
+    issue_address <= job_address;
+    issue_mask <= mask;
+    issue_weight <= job_weight;
+    issue_first <= fold == '0;
+    issue_last <= last_fold;
+    issue_fold <= fold;
+    issue_present <= job_present;
+    issue_kept <= job_kept;
+    issue_tag <= {job_tag, half, job_last};
+    group_start <= step && at_first;
+    group_half <= half;
+    group_done <= step && job_last && last_fold;
+
+    if (step) begin
+      fold <= fold + 12'd1;
+      job_address <= job_address + 1'b1;
+      job_weight <= job_weight + 1'b1;
+      if (last_fold) begin
+        fold <= '0;
+        job_valid <= 1'b0;
+        if (job_last) half <= !half;
+      end
+    end
+    if (pop) begin
+      job_valid <= 1'b1;
+      {job_address, job_weight, job_present, job_kept, job_mask_z, job_mask_r, job_mask_c, job_tag, job_first, job_last} <=
+          fifo[read_at];
+    end
+
+    half_busy <= half_busy & ~half_done;
+    if (step && at_first) half_busy[half] <= 1'b1;
+
+    if (rst) begin
+      issue_valid <= 1'b0;
+      group_start <= 1'b0;
+      group_done <= 1'b0;
+      job_valid <= 1'b0;
+      fold <= '0;
+      half <= 1'b0;
+      half_busy <= '0;
+    end
+  end
+endmodule
+
+`default_nettype wire
