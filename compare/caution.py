@@ -12,7 +12,7 @@ from dataclasses import replace
 from compare.derive import band
 from compare.devices import UnknownDeviceError, device
 from compare.record import Boundary, Record, Scalar
-from compare.rows import Figure, Row
+from compare.rows import DEVIATION, Figure, Row
 
 #: Fact of a device: gain error of its own power sensor, as a share of the reading.
 SENSOR_ERROR = "power_sensor_error"
@@ -36,7 +36,10 @@ def _sustained(row: Row) -> Row:
         return row
     cuts = {row.boundary, Boundary.HOST}
     rates = [
-        Figure.of(m) for r in row.records for m in r.measurements if m.quantity == "throughput" and m.boundary in cuts
+        Figure.of(m)
+        for r in row.records
+        for m in r.measurements
+        if m.quantity == "throughput" and m.boundary in cuts and m.spread != DEVIATION  # runs: for their variation
     ]
     if not rates:  # derived from a simulation and a routing
         return row

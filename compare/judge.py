@@ -177,13 +177,18 @@ def _missing(test: Trial, selectors: Sequence[Selector], batch: int | None) -> s
 
 
 def _break_even(test: Trial, rows: list[Row]) -> str:
-    """Say what power of the FPGA an energy claim would need, where only the GPU's energy was measured."""
+    """Say what power of the FPGA an energy claim would need, where only the GPU's energy was measured.
+
+    Of the GPU's rows the one of least energy counts that the referee lets divide in throughput.
+    """
     if test.quantity != "energy" or test.at_least is None:
         return ""
     gpus = [row for row in _candidates(test, test.over, test.over_batch, rows) if not row.on_paper]
     rates = [row for s in test.under for row in rows if _matches(row, s) and RATE in row.figures and not row.on_paper]
-    if not gpus or not rates:
+    fpga = max(rates, key=lambda row: row.figures[RATE].value, default=None)
+    gpu = next((g for g in gpus if fpga and isinstance(ratio(g, fpga, RATE), Ratio)), None)
+    if gpu is None or fpga is None:
         return ""
-    fpga = max(rates, key=lambda row: row.figures[RATE].value)
-    watts = gpus[0].figures["energy"].value * fpga.figures[RATE].value / test.at_least
-    return f"it would hold if {fpga.label} drew at most {watts:.3g} W at its rate"
+    watts = gpu.figures["energy"].value * fpga.figures[RATE].value / test.at_least
+    which = "" if gpu is gpus[0] else f"; the bound is against {gpu.label}, whose quality is the same"
+    return f"it would hold if {fpga.label} drew at most {watts:.3g} W at its rate{which}"

@@ -8,18 +8,20 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from compare import plots
+from compare import plots, work_tables
 from compare.batch_tables import overtaking
 from compare.claim_tables import claims
 from compare.comparison import Comparison
-from compare.report import html
+from compare.drawings import drawings
+from compare.report import Picture, html
 from compare.writers import as_json, csv_of, csv_text, latex, markdown
 
 
 def write_outputs(comparison: Comparison, out_dir: Path | str) -> list[Path]:
-    """Write Markdown, CSV, LaTeX, JSON, HTML and, for each case with data, SVG and PNG; return the paths.
+    """Write Markdown, CSV, LaTeX, JSON, HTML and, for each figure of `compare.drawings`, SVG and PNG; return the paths.
 
-    What became of claims, and where GPUs overtake FPGAs, have CSV files of their own.
+    Claims, crossings of GPUs with FPGAs, operations, layers and variation have CSV files of their own where there are
+    any.
 
     All files are made in a temporary folder beside the final ones and moved there only when all are complete, each
     replacing its predecessor. Errors: OSError when the disk refuses; then, and on an interrupt, nothing has changed.
@@ -41,8 +43,8 @@ def write_outputs(comparison: Comparison, out_dir: Path | str) -> list[Path]:
 
 def _contents(comparison: Comparison) -> dict[str, bytes]:
     stem = comparison.workload
-    drawn = plots.figures(comparison)
-    vectors = {case: plots.as_svg(canvas) for case, canvas in drawn.items()}
+    drawn = drawings(comparison)
+    vectors = [Picture(drawing.says, plots.as_svg(drawing.canvas), drawing.below) for drawing in drawn]
     files = {
         f"{stem}.md": markdown(comparison).encode(),
         f"{stem}.csv": csv_text(comparison).encode(),
@@ -50,11 +52,17 @@ def _contents(comparison: Comparison) -> dict[str, bytes]:
         f"{stem}.json": as_json(comparison).encode(),
         f"{stem}.html": html(comparison, vectors).encode(),
     }
-    for name, table in (("overtaking", overtaking(comparison.overtakings)), ("claims", claims(comparison.claims))):
+    for name, table in (
+        ("overtaking", overtaking(comparison.overtakings)),
+        ("claims", claims(comparison.claims)),
+        ("operations", work_tables.counts(comparison.counts)),
+        ("layers", work_tables.layers(comparison.layers)),
+        ("variation", work_tables.variations(comparison.variations)),
+    ):
         if table.rows:
             files[f"{stem}-{name}.csv"] = csv_of(table).encode()
-    for case, canvas in drawn.items():
-        name = re.sub(r"[^\w.-]", "_", f"{stem}-{case}")
-        files[f"{name}.svg"] = vectors[case]
-        files[f"{name}.png"] = plots.as_png(canvas)
+    for drawing, picture in zip(drawn, vectors, strict=True):
+        name = re.sub(r"[^\w.-]", "_", f"{stem}-{drawing.name}")
+        files[f"{name}.svg"] = picture.svg
+        files[f"{name}.png"] = plots.as_png(drawing.canvas)
     return files

@@ -26,12 +26,12 @@ PALETTE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#3A97D3", "#B07A00", "#5
 SERIES_AT_MOST = len(PALETTE)
 LineStyle = str | tuple[int, tuple[int, int]]
 _LINES: dict[str, LineStyle] = {"product": "-", "outside baseline": (0, (4, 2))}
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 13, "axes.titlesize": 14, "axes.titlelocation": "left", "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6,
     "svg.hashsalt": "gatewarp", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
-_INK = "#222222"
+INK = "#222222"
 _LINE_GAP, _LABEL_GAP = 14.2, 5.0  # points from line to line of a label, and more from label to label
 #: What a batch and a figure are on one side: batches, lows, values, highs.
 Band = tuple[list[float], list[float], list[float], list[float]]
@@ -117,12 +117,12 @@ def _peak(line: Series) -> float:
 
 def draw(title: str, lines: list[Series], overtakings: Sequence[Overtaking] = ()) -> Canvas:
     """Return the figure: left throughput in items/s, right median time of a batch, both against the batch."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(16, 7.5))
         FigureCanvasAgg(canvas)  # one that can measure, for the places of the labels
         left, right = canvas.subplots(1, 2)
         canvas.subplots_adjust(left=0.055, right=0.835, top=0.87, bottom=0.09, wspace=0.76)
-        canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=_INK)
+        canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=INK)
         canvas.text(0.988, 0.955, _key(lines, overtakings), fontsize=11.5, color="#555555", ha="right")
         _panel(left, lines, overtakings, RATE, "throughput, items/s (higher is better)", "")
         _panel(right, lines, overtakings, TIME, "time of a batch, p50 (lower is better)", "s")
@@ -167,14 +167,14 @@ def _panel(
         ends.append((middle[-1], "\n".join(filter(None, (line.name, said))), colour))
     axes.set_xlim(first / 1.3, last * 1.3)
     axes.xaxis.set_major_locator(LogLocator(base=16 if last > 4**6 else 4, numticks=99))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(batch_text(round(value)))))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: power(batch_text(round(value)))))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_minor_locator(NullLocator())
     bottom, top = axes.get_ylim()
     if top < 100 * bottom:  # too few powers of ten to read a value by
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: si(value, unit).replace(".00", "").replace(".0", "")))
-    _label(axes, ends)
+    label(axes, ends)
 
 
 def _rings(axes: Axes, line: Series, overtakings: Sequence[Overtaking], name: str, colour: str, scale: float) -> str:
@@ -192,8 +192,8 @@ def _rings(axes: Axes, line: Series, overtakings: Sequence[Overtaking], name: st
         assert figure is not None
         height = figure.value * scale
         ends = [found.low or found.first, found.high or found.last]
-        axes.plot(ends, [height] * 2, color=_INK, linewidth=5, alpha=0.35, solid_capstyle="butt", zorder=4)
-        axes.plot([found.meets], [height], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=_INK,
+        axes.plot(ends, [height] * 2, color=INK, linewidth=5, alpha=0.35, solid_capstyle="butt", zorder=4)
+        axes.plot([found.meets], [height], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK,
                   markeredgewidth=1.8, zorder=5)  # fmt: skip
     return said[0] if len(said) == 1 else ""
 
@@ -220,12 +220,12 @@ def apart(places: list[float], gap: float, top: float) -> list[float]:
     return at
 
 
-def _power(said: str) -> str:
+def power(said: str) -> str:
     """Return `2^20` with a raised exponent."""
     return "$2^{" + said[2:] + "}$" if said.startswith("2^") else said
 
 
-def _label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+def label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
     """Write each line's name beside its end, moved apart so that no two names overlap, and lead to it."""
     axes.get_figure(root=True).canvas.draw()  # type: ignore[union-attr]
     box = axes.get_window_extent()
@@ -269,6 +269,6 @@ def as_png(canvas: Canvas) -> bytes:
 
 def _saved(canvas: Canvas, kind: str, metadata: dict[str, None] | None) -> bytes:
     out = io.BytesIO()
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         canvas.savefig(out, format=kind, dpi=150, metadata=metadata)
     return out.getvalue()

@@ -16,6 +16,9 @@ SAME_QUALITY = "same quality"
 #: Two qualities are the same when every figure of both sides differs by no more than this, absolute; one in dB by 1 dB.
 QUALITY_TOLERANCE = 0.01
 DECIBEL_TOLERANCE = 1.0
+#: Noise this far below the signal is less than what rounding to 8-bit pixels makes, 6.02 × 8 + 1.76 dB; less is no
+#: better.
+DECIBELS_ENOUGH = 50.0
 
 #: Quantities by their family: `utilisation` for `utilisation.kept`.
 _RESOURCES = ("luts", "ffs", "dsps", "brams", "utilisation")
@@ -208,6 +211,8 @@ def _quality_objections(over: Row, under: Row) -> Iterator[str]:
         one, other = over.quality[name].value, under.quality[name].value
         decibel = over.quality[name].unit == "dB"
         limit, unit = (DECIBEL_TOLERANCE, " dB") if decibel else (QUALITY_TOLERANCE, "")
+        if decibel and min(one, other) >= DECIBELS_ENOUGH:
+            continue
         if abs(one - other) > limit + 1e-12:
             yield f"{unlike}, and {name} {one:.4g} against {other:.4g}{unit} differs by more than {limit:g}{unit}"
 

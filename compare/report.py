@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,12 +13,27 @@ from markupsafe import Markup, escape
 from compare import claim_tables
 from compare import tables as t
 from compare.comparison import Comparison
-from compare.referee import QUALITY_TOLERANCE
+from compare.referee import DECIBEL_TOLERANCE, DECIBELS_ENOUGH, QUALITY_TOLERANCE
 from compare.rows import samples_needed
 
 
-def html(comparison: Comparison, figures: Mapping[str, bytes]) -> str:
-    """Return the report; `figures` maps a case to its figure as SVG, which is set inline."""
+@dataclass(frozen=True)
+class Picture:
+    """A figure as SVG, what it shows in words, and the title of the table that it stands below; on top without one."""
+
+    says: str
+    svg: bytes
+    below: str = ""
+
+    @property
+    def inline(self) -> str:
+        """The figure without its XML prologue."""
+        said = self.svg.decode("utf-8")
+        return said[said.index("<svg") :]
+
+
+def html(comparison: Comparison, figures: Sequence[Picture]) -> str:
+    """Return the report, the figures inline."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -35,18 +51,20 @@ def html(comparison: Comparison, figures: Mapping[str, bytes]) -> str:
         remarks=t.remarks(comparison),
         provenance=t.provenance(comparison),
         stale=t.stale(comparison),
-        figures={case: _inline(svg) for case, svg in figures.items()},
+        figures=figures,
         tolerance=f"{QUALITY_TOLERANCE:g}",
+        decibels=f"{DECIBEL_TOLERANCE:g}" if _in_decibels(comparison) else "",
+        enough=f"{DECIBELS_ENOUGH:g}",
+        counted=bool(comparison.counts),
+        varied=bool(comparison.variations),
         p99=f"{samples_needed('99'):,}",
     )
+
+
+def _in_decibels(comparison: Comparison) -> bool:
+    return any(figure.unit == "dB" for row in comparison.quality for figure in row.quality.values())
 
 
 def _powers(cell: str) -> Markup:
     """Return a cell with `2^20` set as a power; all else is escaped."""
     return Markup(re.sub(r"\b2\^(\d+)", r"2<sup>\1</sup>", str(escape(cell))))
-
-
-def _inline(svg: bytes) -> str:
-    """Return an SVG file without its XML prologue."""
-    said = svg.decode("utf-8")
-    return said[said.index("<svg") :]

@@ -36,6 +36,8 @@ _SAME_RUN_SECONDS = 3600
 ARRAY = ("multipliers", "Tm", "Tn", "Tz", "Tr", "Tc")
 #: Condition of a record about one layer of a network; such a record is no row of the network.
 LAYER = "layer"
+#: The spread of a throughput that is the mean of runs of equal work, kept to see how much they vary.
+DEVIATION = "std"
 #: What `utilisation` is called as a figure when a simulation counted it: of multipliers in time, not of a part.
 BUSY = "busy"
 #: The spread of a percentile that carries its own distribution-free 99 % confidence band.
@@ -286,8 +288,8 @@ def _is_timed(m: Measurement) -> bool:
 
 def _timed_figures(record: Record, cut: Boundary) -> Iterator[tuple[str, Figure]]:
     for name in ("throughput", "variation"):
-        if m := record.get(name, boundary=cut):
-            yield name, Figure.of(m)
+        if found := [m for m in record.measurements if (m.quantity, m.boundary) == (name, cut)]:
+            yield name, Figure.of(min(found, key=lambda m: m.spread == DEVIATION))
     for name, (quantity, *statistics) in _TIMES.items():
         for statistic in statistics:
             if m := record.get(quantity, statistic=statistic, boundary=cut):

@@ -12,7 +12,14 @@ from compare.claim_tables import claims, published
 from compare.comparison import Comparison
 from compare.grid import Table, table, without, without_empty
 from compare.record import Boundary
-from compare.referee import QUALITY_TOLERANCE, SAME_RESULTS, Ratio, Refusal
+from compare.referee import (
+    DECIBEL_TOLERANCE,
+    DECIBELS_ENOUGH,
+    QUALITY_TOLERANCE,
+    SAME_RESULTS,
+    Ratio,
+    Refusal,
+)
 from compare.rows import BUSY, SIMULATION, Row, batch_text, samples_needed
 from compare.stale import EQUIVALENT
 
@@ -81,6 +88,12 @@ def _quality_remarks(comparison: Comparison) -> Iterator[str]:
     ]
     if bare:
         yield f"No quality is known of {', '.join(bare)}: untrained parameters show none."
+    seeded = dict.fromkeys(r.case for r in comparison.quality if r.conditions.get("parameters") == "untrained")
+    if seeded:
+        yield (
+            f"Parameters of {', '.join(seeded)} are untrained: the noise of an arithmetic (SQNR) is known of them, not "
+            "whether what they generate looks right."
+        )
     if any(row.proved for row in comparison.rows if row.case in bare):
         yield "Quality `exact`: every bit equalled the oracle, so the results are the same in any arithmetic."
 
@@ -210,7 +223,9 @@ def ratios(given: Iterable[Ratio]) -> Table:
         for v in found
     ]
     proved = "; same results: every bit equal to one oracle" if any(v.division == SAME_RESULTS for v in found) else ""
-    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g}{proved})"
+    noisy = any(figure.unit == "dB" for v in found for figure in v.over.quality.values())
+    decibels = f", in dB within {DECIBEL_TOLERANCE:g} or both at least {DECIBELS_ENOUGH:g}" if noisy else ""
+    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g}{decibels}{proved})"
     columns = ("case", "figure", "A", "B", "A / B", "division", "grade")
     return Table(title, columns, tuple(cells), frozenset(["A / B"]), wraps=frozenset(("A", "B", "grade")))
 

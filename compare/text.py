@@ -122,6 +122,8 @@ def of_quantity(name: str, value: float, low: float | None = None, high: float |
     if name == "variation" or name.split(".")[0] in (BUSY, "utilisation"):
         bounds = (None, None) if low is None or high is None else (low * 100, high * 100)
         return f"{digits(value * 100)} %{_band(value * 100, *bounds)}"
+    if name == "saving":
+        return digits(value, 4)
     unit = unit_of(re.sub(r"_p\d+$", "", name))
     if unit == "ns":
         return si(value * 1e-9, "s", low and low * 1e-9, high and high * 1e-9, figures=figures)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compare import text
-from compare.batch_tables import short
 from compare.grid import Table, table, without_empty
 from compare.rows import BUSY, LAYER, Row, batch_text
 from compare.rows import text as said
@@ -27,15 +26,22 @@ def counts(rows: Iterable[Row]) -> Table:
         rows,
         {
             "case": lambda r: r.case,
-            "useful": lambda r: text.count(r, "operations.useful"),
-            "kept": lambda r: text.count(r, "operations.kept"),
-            "equivalent": lambda r: text.count(r, "operations.equivalent"),
-            "equivalent to a useful one": lambda r: text.count(r, "saving"),
+            "useful": lambda r: _whole(r, "operations.useful"),
+            "kept": lambda r: _whole(r, "operations.kept"),
+            "equivalent": lambda r: _whole(r, "operations.equivalent"),
+            "equivalent to a useful one": lambda r: (
+                text.amount(r.figures["saving"]) if "saving" in r.figures else text.MISSING
+            ),
             "evidence": lambda r: "counted from the shapes, " + text.evidence(r).removeprefix("modelled, "),
         },
         ("useful", "kept", "equivalent", "equivalent to a useful one"),
     )
     return without_empty(made, text.MISSING)
+
+
+def _whole(row: Row, name: str) -> str:
+    figure = row.figures.get(name)
+    return text.MISSING if figure is None else f"{figure.value:,.0f}"
 
 
 def rates(rows: Iterable[Row]) -> Table:
@@ -54,20 +60,12 @@ def rates(rows: Iterable[Row]) -> Table:
             "equivalent, op/s": lambda r: text.quantity(r, "rate.equivalent", ""),
             "useful, op/s/W": lambda r: text.quantity(r, "efficiency.useful", ""),
             "equivalent, op/s/W": lambda r: text.quantity(r, "efficiency.equivalent", ""),
-            "evidence": text.evidence,
+            "evidence": lambda r: r.grade + (", STALE" if r.stale else ""),
         },
         ("batch", "useful, op/s", "equivalent, op/s", "useful, op/s/W", "equivalent, op/s/W"),
     )
-    return made if _has(rows, "efficiency.useful") else _keeping(made, "useful, op/s/W")
-
-
-def _keeping(made: Table, column: str) -> Table:
-    """Drop empty columns, but not `column`: that nothing is known in it shall be seen."""
-    return without_empty(made, text.MISSING, keep=(column,))
-
-
-def _has(rows: Iterable[Row], figure: str) -> bool:
-    return any(figure in row.figures for row in rows)
+    # That nobody has metered anything shall be seen, so the columns of watts stay.
+    return without_empty(made, text.MISSING, keep=[name for name in made.columns if name.endswith("/W")])
 
 
 def layers(rows: Iterable[Row]) -> Table:
@@ -105,14 +103,12 @@ def variations(found: Iterable[Variation]) -> Table:
             "batch": lambda v: batch_text(v.row.batch),
             "launch": lambda v: v.row.launch or text.MISSING,
             "from run to run": lambda v: "none, exact" if v.exact else text.scatter(v.runs),
-            "between rounds of a run, kernel": lambda v: text.scatter(v.rounds),
-            "between rounds, host": lambda v: text.scatter(v.host_rounds),
+            "between rounds, device clock": lambda v: text.scatter(v.rounds),
             "energy, between windows": lambda v: text.scatter(v.energy),
             "evidence": _evidence,
         },
-        ("batch", "from run to run", "between rounds of a run, kernel", "between rounds, host",
-         "energy, between windows"),
-    )  # fmt: skip
+        ("batch", "from run to run", "between rounds, device clock", "energy, between windows"),
+    )
     return without_empty(made, text.MISSING)
 
 
@@ -120,12 +116,5 @@ def _evidence(v: Variation) -> str:
     """Say why a pipeline does not vary, or what a run was."""
     if v.exact:
         return "simulated: every item took as many cycles; the clock is taken as steady"
-    if v.run:
-        return f"measured; a run: {v.run}"
-    return "measured" + (", outside baseline" if v.row.tier != "product" else "")
-
-
-def variation_name(row: Row) -> str:
-    """Return what stands for a row in a figure."""
-    name = f"{short(row)} {row.arithmetic}".strip()
-    return name + ("" if row.kind == "fpga" else f", {batch_text(row.batch)}")
+    said = ["measured", *([f"a run: {v.run}"] if v.run else [])]
+    return ", ".join([*said, *(["outside baseline"] if v.row.tier != "product" else [])])

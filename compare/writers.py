@@ -22,7 +22,9 @@ from compare.grid import Table, without
 from compare.judge import Finding, Judged, Verdict
 from compare.referee import Ratio, Refusal
 from compare.rows import Figure, Row
+from compare.samples import Sheet
 from compare.text import MISSING
+from compare.variation import Variation
 
 _RAW = (
     "throughput", "latency_p50", "latency_p99", "launch_floor", "energy", "power", "idle_power", "interval", "cycles",
@@ -241,6 +243,10 @@ def as_json(comparison: Comparison) -> str:
         "rows": [_row(row) for row in comparison.rows],
         "quality": [_row(row) for row in comparison.quality],
         "published": [_row(row) for row in comparison.published],
+        "operations": [_row(row) for row in comparison.counts],
+        "layers": [_row(row) for row in comparison.layers],
+        "samples": [_sheet(sheet) for sheet in comparison.sheets],
+        "variations": [_variation(found) for found in comparison.variations],
         "overtakings": [_overtaking(found) for found in comparison.overtakings],
         "claims": [_claim(judged) for judged in comparison.claims],
         "ratios": [_ratio(found) for found in comparison.ratios],
@@ -270,6 +276,16 @@ def _row(row: Row) -> dict[str, Any]:
         "figures": {name: _figure(f) for name, f in row.figures.items()},
         "quality": {name: _figure(f) for name, f in row.quality.items()},
     }  # fmt: skip
+
+
+def _sheet(sheet: Sheet) -> dict[str, Any]:
+    return {**_row(sheet.row), "pictures": len(sheet.pixels)}
+
+
+def _variation(v: Variation) -> dict[str, Any]:
+    known = {"runs": v.runs, "rounds": v.rounds, "energy": v.energy}
+    return {"label": v.row.label, "case": v.row.case, "run": v.run or None,
+            **{name: None if f is None else _figure(f) for name, f in known.items()}}  # fmt: skip
 
 
 def _ratio(v: Ratio) -> dict[str, Any]:
