@@ -171,8 +171,9 @@ async def deconv_reverse(dut: Any) -> None:
         dut.start.value = 0
         got: list[tuple[int, ...]] = []
         gaps = cycle = began = 0
+        ready = before = 1
         while len(got) < len(expected) and cycle < 20_000:
-            ready = int(not late or rng.random() < 0.5)
+            ready, before = int(not late or rng.random() < 0.5), ready
             dut.group_ready.value = ready
             dut.group_next.value = ready
             await RisingEdge(dut.clk)
@@ -182,6 +183,7 @@ async def deconv_reverse(dut: Any) -> None:
                 values = [int(getattr(dut, name).value) for name in names]
                 if values[0]:
                     values += [int(dut.issue_address.value), int(dut.issue_weight.value)]
+                assert before or not values[1], "an output was begun without its weights"
                 got.append(tuple(values))
                 began = began or cycle
                 gaps = cycle - began + 1 - len(got)
