@@ -233,6 +233,8 @@ def _operations(steps: Sequence[Step], engine: Engine) -> Iterator[Operation]:
     is still stored while the next item begins.
     """
     words = (engine.a_words, engine.b_words)
+    # Where the next item's input will lie while the last output is stored.
+    entry = (steps[0].memory, steps[0].tiles[0].source.words if len(steps[0].tiles) == 1 else 0)
     for number, step in enumerate(steps):
         load, store = step.source == OUTSIDE, step.target == OUTSIDE
         runs = []
@@ -244,7 +246,10 @@ def _operations(steps: Sequence[Step], engine: Engine) -> Iterator[Operation]:
             ):
                 region = index % 2 if step.regions == 2 else 0
                 size = words[memory] // step.regions
-                bases.append((region + 1) * size - layout.words if outside else 0)
+                free = (region + 1) * size - layout.words
+                if outside and number and step.regions == 1 and memory == entry[0]:
+                    free = max(0, free - entry[1])
+                bases.append(free if outside else 0)
             runs.append(Run(number, tile, step.memory, *bases))
         transfers = [Transfer(number, True, run.tile, run.memory, run.source) for run in runs]
         if load:
@@ -411,7 +416,7 @@ class _Emitter:
 
 
 def _conflict(one: Sequence[Access], other: Sequence[Access]) -> bool:
-    """Whether two units touch the same words, one of them writing, or use the same port of a memory."""
+    """Whether two units touch the same words, one of them writing. A port in use by a RUN is waited for by hardware."""
     return any(
-        a[0] == b[0] and (a[3] == b[3] or (a[1] < b[2] and b[1] < a[2])) for a, b in itertools.product(one, other)
+        a[0] == b[0] and (a[3] or b[3]) and a[1] < b[2] and b[1] < a[2] for a, b in itertools.product(one, other)
     )

@@ -118,7 +118,7 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
             bias_words=32,
         ),
         Engine(
-            "ulx3s_mnist", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=256, b_words=1024, w_words=1808,
+            "ulx3s_mnist", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=256, b_words=1280, w_words=1808,
             bias_words=64,
         ),
         Engine(
@@ -144,25 +144,30 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
     )
 }  # fmt: skip
 
-#: The engine that each case is proved on, by dataflow.
-ENGINE_OF: Mapping[Dataflow, Mapping[str, str]] = {
+#: The engines that each case is proved on, by dataflow; the first is the one that goes on a board where there is one.
+ENGINES_OF: Mapping[Dataflow, Mapping[str, tuple[str, ...]]] = {
     "reverse_loop": {
-        "digits": "ulx3s_digits",
-        "mnist": "ulx3s_mnist",
-        "celeba": "z7020",
-        "dcgan": "streamed",
-        "gan3d": "streamed",
-        "vnet": "streamed",
+        "digits": ("ulx3s_digits",),
+        "mnist": ("ulx3s_mnist", "z7020"),
+        "celeba": ("z7020",),
+        "dcgan": ("streamed",),
+        "gan3d": ("streamed",),
+        "vnet": ("streamed",),
     },
     "input_oriented": {
-        "digits": "ulx3s_digits",
-        "mnist": "ulx3s_mnist",
-        "celeba": "vc709",
-        "dcgan": "vc709",
-        "gan3d": "vc709",
-        "vnet": "vc709",
+        "digits": ("ulx3s_digits",),
+        "mnist": ("ulx3s_mnist",),
+        "celeba": ("vc709",),
+        "dcgan": ("vc709",),
+        "gan3d": ("vc709",),
+        "vnet": ("vc709",),
     },
 }
+
+
+def engines(dataflow: Dataflow, case: str) -> tuple[Engine, ...]:
+    """The engines that a case is proved on."""
+    return tuple(preset(dataflow, name) for name in ENGINES_OF[dataflow][case])
 
 
 def preset(dataflow: Dataflow, name: str) -> Engine:

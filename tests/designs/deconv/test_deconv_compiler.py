@@ -10,7 +10,7 @@ from deconv_networks import CHAINS, ORIENTED, REVERSE, STEEP, item, network, of_
 
 from designs.deconv.commands import VALUE_BITS, Action
 from designs.deconv.compiler import Program, compile_network
-from designs.deconv.config import ENGINE_OF, Engine, EngineError, preset
+from designs.deconv.config import ENGINES_OF, Engine, EngineError, engines, preset
 from designs.deconv.model import Model, ModelError
 from workloads.deconv import WORKLOAD, parameters
 from workloads.deconv.fixed import encode
@@ -117,15 +117,15 @@ def test_digits(dataflow: str) -> None:
     assert sum(c.kept for c in model.counters) == sum(layer.layer.kept_macs for layer in net.layers)
 
 
-@pytest.mark.parametrize(("dataflow", "case"), [(d, c) for d, cases in ENGINE_OF.items() for c in cases])
+@pytest.mark.parametrize(("dataflow", "case"), [(d, c) for d, cases in ENGINES_OF.items() for c in cases])
 def test_every_case_compiles_and_keeps_its_products(dataflow: str, case: str) -> None:
-    engine = preset(dataflow, ENGINE_OF[dataflow][case])  # type: ignore[index]
-    program = compile_network(parameters.fixed(case, engine.bits), engine)
-    tiles = [tile for step in program.steps for tile in step.tiles]
-    for step in program.steps:
-        assert sum(tile.products[1] for tile in step.tiles) == step.layer.kept_macs
-    useful = sum(tile.products[0] for tile in tiles)
-    assert useful / engine.multipliers / sum(tile.cycles for tile in tiles) >= 0.75
+    for engine in engines(dataflow, case):  # type: ignore[arg-type]
+        program = compile_network(parameters.fixed(case, engine.bits), engine)
+        tiles = [tile for step in program.steps for tile in step.tiles]
+        for step in program.steps:
+            assert sum(tile.products[1] for tile in step.tiles) == step.layer.kept_macs
+        useful = sum(tile.products[0] for tile in tiles)
+        assert useful / engine.multipliers / sum(tile.cycles for tile in tiles) >= 0.75
 
 
 def test_a_wrong_program_is_found_out() -> None:

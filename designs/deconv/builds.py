@@ -1,0 +1,89 @@
+"""Designs onto boards and parts: placed and routed on a board, counted after synthesis on a part of Xilinx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from compare.record import Record
+from designs import boards
+from designs.deconv import config
+from designs.deconv.config import Dataflow, Engine
+from designs.deconv.evidence import core_of, sources_of
+from designs.deconv.generate import generate
+from designs.flow import parts
+from designs.flow.evidence import build_on_board
+from designs.flow.on_part import Piece, synthesised
+from designs.flow.parts import DoesNotFit
+from workloads.api import Progress
+
+#: Clock that place and route works towards; the PLL gives the nearest it can.
+BOARD_MHZ = 110.0
+
+#: Modules of which there are many, equal, and which are synthesised once.
+KEPT = ("deconv_lane", "deconv_bank", "deconv_sums", "deconv_finish", "rom")
+
+#: Part of the boards here.
+BOARDS: Mapping[str, str] = {"lfe5u-85f": "ulx3s"}
+
+
+def board_engine(dataflow: Dataflow, case: str, board: str) -> Engine | None:
+    """The engine of a case for a board, or None."""
+    family = BOARDS.get(boards.load(board).part)
+    found = (engine for engine in config.engines(dataflow, case) if engine.name == f"{family}_{case}")
+    return next(found, None)
+
+
+def fits(dataflow: Dataflow, case: str, board: str) -> bool:
+    """Whether a case has an engine for a board: with weights on the chip, for a serial port cannot stream them."""
+    return board_engine(dataflow, case, board) is not None
+
+
+def build(
+    name: str, dataflow: Dataflow, case: str, *, board: str, seeds: int, out: Path | None, progress: Progress | None
+) -> Iterator[Record]:
+    """Place and route a case behind the board's serial port; see `designs.flow.evidence.build_on_board`.
+
+    Errors: DoesNotFit before any tool runs, BoardError, FlowError, MissingTool.
+    """
+    engine = board_engine(dataflow, case, board)
+    if engine is None:
+        fitting = [each for each in config.ENGINES_OF[dataflow] if fits(dataflow, each, board)]
+        raise DoesNotFit(
+            f"{case}: its weights do not fit on {boards.load(board).part}, and the serial port of {board} is too slow "
+            f"to stream them; cases that fit: {', '.join(fitting)}"
+        )
+    design = generate(case, engine)
+    yield build_on_board(
+        core_of(name, design), board=board, mhz=BOARD_MHZ, sources=[*sources_of(name, design), _SELF], seeds=seeds,
+        out=out, progress=progress,
+    )  # fmt: skip
+
+
+def fits_part(dataflow: Dataflow, case: str, part: str, engines: Mapping[str, str]) -> bool:
+    """Whether a case has an engine for a part."""
+    parts.part(part)
+    return part in engines and engines[part] in config.ENGINES_OF[dataflow][case]
+
+
+def build_part(
+    name: str, dataflow: Dataflow, case: str, *, part: str, engines: Mapping[str, str], progress: Progress | None
+) -> Iterator[Record]:
+    """Resources of the engine that is meant for a part; it is the same for all cases but for its table.
+
+    Errors: UnknownNameError; BoardError for a part that needs a board; DoesNotFit; FlowError, MissingTool.
+    """
+    chosen = parts.part(part)
+    if part in BOARDS:
+        raise boards.BoardError(f"{part} is placed and routed for a board; boards: {', '.join(boards.names())}")
+    if not fits_part(dataflow, case, part, engines):
+        meant = ", ".join(f"{each} for {engine}" for each, engine in engines.items())
+        raise DoesNotFit(f"{case}: {dataflow} has no engine for {part} that does this case; there are {meant}")
+    design = generate(case, config.preset(dataflow, engines[part]))
+    piece = Piece("engine", design.top, design.sources, design.memories, KEPT)
+    yield synthesised(
+        core_of(name, design), chosen, [piece], sources=[*sources_of(name, design), _SELF], progress=progress
+    )
+
+
+_SELF = "designs/deconv/builds.py"
