@@ -3,5 +3,6 @@
 #: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`, and `build` where it goes on a board.
 IMPLEMENTATIONS = {
     "designs/bcnn/stream": "designs.bcnn.stream",
+    "designs/deconv/reverse_loop": "designs.deconv.reverse_loop",
     "designs/track/folded": "designs.track.folded",
 }
