@@ -29,6 +29,8 @@ module deconv_array #(
     parameter int TC   = 2,
     // Bits of the tag.
     parameter int TAG  = 8,
+    // As in deconv_lane.
+    parameter bit ECP5 = 0,
     // 1: for synthesis; 0: for simulators.
 `ifdef VERILATOR
 `ifdef SYNTHESIS_FORMS
@@ -108,6 +110,7 @@ module deconv_array #(
         .TM  (TM),
         .TN  (TN),
         .OUT (PART),
+        .ECP5(ECP5),
         .TREE(TREE)
     ) u_lane (
         .clk(clk),

@@ -26,6 +26,7 @@ module deconv_core #(
     parameter int DRAIN = 1,
     parameter int PSUM_WORDS = 16,
     parameter int IO = 1,
+    parameter bit ECP5 = 0,
     // 1: count, for a simulation.
     parameter bit COUNTERS = 0,
     // Bits of a word of the streams; derived.
@@ -109,6 +110,7 @@ module deconv_core #(
       .DRAIN(DRAIN),
       .PSUM_WORDS(PSUM_WORDS),
       .IO(IO),
+      .ECP5(ECP5),
       .COUNTERS(COUNTERS)
   ) u_engine (
       .clk(clk),

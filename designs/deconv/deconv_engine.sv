@@ -42,6 +42,8 @@ module deconv_engine #(
     parameter int PSUM_WORDS = 16,
     // Columns of a beat, a power of two that divides TC.
     parameter int IO = 1,
+    // 1: multipliers as an ECP5 has them, in synthesis (designs/lib/lattice/ecp5_multiplier).
+    parameter bit ECP5 = 0,
     // 1: count; 0: the counters are 0.
     parameter bit COUNTERS = 1,
     // Bits of beats; derived.
@@ -468,7 +470,8 @@ module deconv_engine #(
 
     wire [SOURCE-1:0] place;
     wire [RESULT:0] tag;
-    wire array_valid, array_first, array_last, array_mask, sum_valid, done;
+    wire array_valid, array_first, array_last, read_mask, sum_valid, done;
+    logic array_mask;
     wire [TAG-1:0] array_tag, sum_tag;
     wire [TM*ACC-1:0] sums;
     logic running;
@@ -535,7 +538,10 @@ module deconv_engine #(
     assign issue_address = place[SOURCE-1-:ADDRESS];
 
     if (SOURCES == 1) begin : g_word
-      always_ff @(posedge clk) activations <= src ? b_data : a_data;
+      always_ff @(posedge clk) begin
+        activations <= src ? b_data : a_data;
+        if (!read_mask) activations <= '0;
+      end
     end else begin : g_part
       wire [$clog2(SOURCES)-1:0] part;
       wire [WORD-1:0] word = src ? b_data : a_data;
@@ -548,17 +554,30 @@ module deconv_engine #(
           .in (place[$clog2(SOURCES)-1:0]),
           .out(part)
       );
-      always_ff @(posedge clk) activations <= word[part*TN*BITS+:TN*BITS];
+      always_ff @(posedge clk) begin
+        activations <= word[part*TN*BITS+:TN*BITS];
+        if (!read_mask) activations <= '0;
+      end
     end
 
     delay #(
-        .WIDTH (TAG + 3),
+        .WIDTH (TAG + 2),
         .STAGES(READ)
     ) u_issue (
         .clk(clk),
-        .in ({issue_first, issue_last, issue_mask, group_bias, tag}),
-        .out({array_first, array_last, array_mask, array_tag})
+        .in ({issue_first, issue_last, group_bias, tag}),
+        .out({array_first, array_last, array_tag})
     );
+
+    delay #(
+        .WIDTH (1),
+        .STAGES(READ - 1)
+    ) u_mask (
+        .clk(clk),
+        .in (issue_mask),
+        .out(read_mask)
+    );
+    always_ff @(posedge clk) array_mask <= read_mask;
 
     logic [READ-1:0] valid;
     always_ff @(posedge clk) valid <= rst ? '0 : {valid[READ-2:0], issue_valid};
@@ -572,7 +591,8 @@ module deconv_engine #(
         .TZ  (1),
         .TR  (1),
         .TC  (1),
-        .TAG (TAG)
+        .TAG (TAG),
+        .ECP5(ECP5)
     ) u_array (
         .clk(clk),
         .rst(rst),

@@ -17,6 +17,8 @@ module deconv_lane #(
     parameter int TN   = 4,
     // Bits of a partial sum: sums are exact modulo 2^OUT.
     parameter int OUT  = 2 * BITS + $clog2(TN),
+    // 1: multipliers with the registers of the DSP blocks of an ECP5; activations of a masked lane must be zero then.
+    parameter bit ECP5 = 0,
     // 1: for synthesis; 0: for simulators.
 `ifdef VERILATOR
 `ifdef SYNTHESIS_FORMS
@@ -44,11 +46,25 @@ module deconv_lane #(
       a <= activations;
       w <= weights;
     end
+    if (ECP5) begin : g_unused
+      wire unused = &{1'b0, awake, a, w};
+    end
 
     for (genvar m = 0; m < TM; m++) begin : g_channel
       wire [TN*2*BITS-1:0] products;
 
-      for (genvar n = 0; n < TN; n++) begin : g_product
+      for (genvar n = 0; n < TN && ECP5; n++) begin : g_dsp
+        ecp5_multiplier #(
+            .BITS(BITS)
+        ) u_product (
+            .clk(clk),
+            .x(activations[n*BITS+:BITS]),
+            .y(weights[(m*TN+n)*BITS+:BITS]),
+            .product(products[n*2*BITS+:2*BITS])
+        );
+      end
+
+      for (genvar n = 0; n < TN && !ECP5; n++) begin : g_product
         wire signed [BITS-1:0] x = a[n*BITS+:BITS];
         wire signed [BITS-1:0] y = w[(m*TN+n)*BITS+:BITS];
         logic signed [2*BITS-1:0] product;
