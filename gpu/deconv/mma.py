@@ -1,25 +1,27 @@
 """`deconv` on NVIDIA's tensor cores (Hopper): which kernels there are for a layer and a batch; see `gpu.deconv.launch`.
 
-`mma_gather.cu` does layers of many channels, `mma_scatter.cu` those of few output channels. Which tiles are fastest for a
-layer and a batch was found on an H200 and is in `mma_tuned.json`; between its batches the nearest one counts, and for a
-shape that is not there `every` lists what is worth a try.
+`mma_gather.cu` does layers of many channels, `mma_halo.cu` those of many positions, `mma_scatter.cu` those of few
+output channels. Which tiles are fastest for a layer and a batch was found on an H200 and is in `mma_tuned.json`; between
+its batches the nearest one counts, and for a shape that is not there `every` lists what is worth a try.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from gpu.deconv import mma_gather, mma_scatter, mma_tuned
+from gpu.deconv import mma_gather, mma_halo, mma_scatter, mma_tuned
 from gpu.deconv.launch import Stage, Unsupported
 from gpu.deconv.layout import NUMBERS, Network
 from gpu.deconv.mma_gather import Gather
+from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_numbers import ARITHMETICS, numbers
 from gpu.deconv.mma_scatter import Scatter
 from gpu.runtime.device import Info
 from workloads.deconv.layer import Layer
 
-Choice = Gather | Scatter
+Choice = Gather | Halo | Scatter
 VARIANT = "wgmma"
 FILES = tuple(
     f"gpu/deconv/{name}"
@@ -28,11 +30,14 @@ FILES = tuple(
         "mma_text.py",
         "mma_numbers.py",
         "mma_gather.py",
+        "mma_halo.py",
         "mma_scatter.py",
         "mma_tuned.py",
         "mma_tuned.json",
         "mma_ptx.cuh",
+        "mma_tile.cuh",
         "mma_gather.cu",
+        "mma_halo.cu",
         "mma_scatter.cu",
     )
 )
@@ -66,19 +71,22 @@ def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -
 
 def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int, info: Info) -> Stage:
     """A layer as one launch. Errors: Unsupported."""
-    build = mma_gather.stage if isinstance(choice, Gather) else mma_scatter.stage
-    return build(network, index, choice, arithmetic, n)  # type: ignore[arg-type]
+    if isinstance(choice, Gather):
+        return mma_gather.stage(network, index, choice, arithmetic, n)
+    if isinstance(choice, Halo):
+        return mma_halo.stage(network, index, choice, arithmetic, n)
+    return mma_scatter.stage(network, index, choice, arithmetic, n)
 
 
 def every(layer: Layer, arithmetic: str, n: int) -> Iterator[Choice]:
     """All that is worth a try for a layer at batch `n`."""
     size = NUMBERS[arithmetic]().itemsize
-    for check, found in ((mma_scatter.check, _scatters), (mma_gather.check, _gathers)):
+    for check, found in ((mma_scatter.check, _scatters), (mma_gather.check, _gathers), (mma_halo.check, _halos)):
         try:
             check(layer, size)
         except Unsupported:
             continue
-        yield from (c for c in found(layer, size, n))
+        yield from found(layer, size, n)
 
 
 def _scatters(layer: Layer, size: int, n: int) -> Iterator[Scatter]:
@@ -115,9 +123,44 @@ def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
                 tiles = -(-rows // tile.bm) * each
                 for split in (1, 2, 4, 8):
                     if split == 1 or (tile.bm == 64 and tiles * split <= _FULL and steps >= 2 * split):
-                        yield Gather(bn, mt, wgs, stages, split, blocks, order)
+                        yield replace(tile, split=split)
+                for pair in (2, 4):
+                    if rows >= pair * tile.bm and stages == 4:
+                        yield replace(tile, pair=pair)
 
 
+def _halos(layer: Layer, size: int, n: int) -> Iterator[Halo]:
+    counts = mma_gather.three(tuple(-(-side // layer.stride) for side in layer.shape_out))
+    for tile in _REGIONS if layer.channels_out >= 16 else ():
+        regions = mma_halo.regions(layer, Halo(16, tile))
+        if tile[0] > n or (tile[0] > 1 and math.prod(regions) > 1):
+            continue
+        if any(t > max(8, c) or (t < c and c % t) for t, c in zip(tile[1:], counts, strict=True)):
+            continue
+        rows = math.prod(tile)
+        for bn in (32, 64, 128, 256):
+            if bn >= 2 * max(32, layer.channels_out) or bn * rows > 2**15:
+                continue
+            for mt, wgs in {64: ((1, 1),), 128: ((1, 2),), 256: ((2, 2),)}[rows]:
+                for stages, blocks in ((4, 1), (4, 2), (6, 1), (4, 3)):
+                    choice = Halo(bn, tile, mt, wgs, stages, blocks)
+                    fits = mma_halo.geometry(layer, choice, size)["shared"] * blocks <= 224 * 1024
+                    if fits and blocks * wgs * (mt * bn // 2 + 60) * 128 <= 65536:
+                        yield from (replace(choice, pair=p) for p in (1, 2, 4) if n * math.prod(regions) >= p * tile[0])
+
+
+#: Items and positions (depth, rows, columns) of a region.
+_REGIONS = (
+    (1, 1, 8, 8),
+    (2, 1, 8, 8),
+    (4, 1, 8, 8),
+    (1, 1, 8, 16),
+    (1, 1, 16, 16),
+    (1, 1, 16, 8),
+    (1, 2, 8, 8),
+    (1, 4, 8, 8),
+    (1, 2, 8, 16),
+)
 #: Tiles of 64 rows of a warpgroup, warpgroups, stages, blocks of a multiprocessor.
 _TILES = (
     (1, 1, 4, 1),

@@ -20,7 +20,7 @@ from workloads.deconv.layer import Layer
 ENTRY = "gather"
 #: Taps whose need a bit of one word says.
 MOST_TAPS = 32
-_HEAD = 5
+HEAD = 8
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Gather:
     """What tuning may choose: columns of a block, tiles of 64 rows of a warpgroup, warpgroups, stages of the ring.
 
     `split`: blocks that share the products of a tile; `blocks`: those that a multiprocessor must have room for;
-    `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps.
+    `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps; `pair`: blocks
+    that fetch weights for each other.
     """
 
     bn: int
@@ -38,6 +39,7 @@ class Gather:
     split: int = 1
     blocks: int = 1
     position_major: bool = False
+    pair: int = 1
 
     @property
     def bm(self) -> int:
@@ -53,11 +55,11 @@ class Gather:
         taps = most_taps(layer)
         stages, _ = self.ring(taps * chunks(layer, size))
         ring = max(stages * (self.bm + self.bn) * 128, self.bm * (self.bn + 8) * 4)
-        return 1024 + ring + self.bm * 8 + (2 * taps + 4) * 4
+        return 1024 + ring + self.bm * 8 + (2 * taps + 3) // 4 * 16 + 16 * stages + 16
 
     def __str__(self) -> str:
         order = " position-major" if self.position_major else ""
-        more = f"mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}"
+        more = f"mt={self.mt} stages={self.stages} split={self.split} pair={self.pair} blocks={self.blocks}"
         return f"gather {self.bm}x{self.bn} {more}{order}"
 
 
@@ -142,7 +144,7 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
     values = numbers(network, index, arithmetic)
     layer = network.layers[index]
     check(layer, values.size)
-    constants = _constants(values, choice.bn)
+    constants = constants_of(values, choice.bn)
     groups = len(constants["table"])
     positions = math.prod(-(-side // spread(layer).stride) for side in layer.shape_out)
     tiles = -(-n * positions // choice.bm)
@@ -150,7 +152,7 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
         _text(values, choice, groups),
         ENTRY,
         ("in", "out", *constants, n),
-        tiles * groups * choice.split,
+        -(-tiles // choice.pair) * choice.pair * groups * choice.split,
         128 * choice.wgs,
         choice.shared(layer, values.size),
         OPTIONS,
@@ -167,10 +169,10 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         "INT8": int(values.size == 1),
         "CIN": layer.channels_in,
         "UNIT": math.gcd(layer.channels_in * values.size, 16),
-        **_sides("I", layer.shape),
-        **_sides("O", layer.shape_out),
-        **_sides("S", (own.stride,) * layer.dimensions),
-        **_sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
+        **sides("I", layer.shape),
+        **sides("O", layer.shape_out),
+        **sides("S", (own.stride,) * layer.dimensions),
+        **sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
         "OUT": layer.channels_out,
         "GROUPS": groups,
         "TAPS": taps,
@@ -180,6 +182,7 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         "STAGES": stages,
         "AHEAD": ahead,
         "SPLIT": choice.split,
+        "PAIR": choice.pair,
         "BLOCKS": choice.blocks,
         "POSITION_MAJOR": int(choice.position_major),
         "STORED": stored(layer, values.size),
@@ -189,12 +192,12 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _constants(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
+def constants_of(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
     """What the kernel reads besides its inputs: the same for every batch, and for every choice of so many columns."""
     layer, own, found = values.layer, spread(values.layer), phases(values.layer)
     groups, taps = columns(layer, bn), most_taps(layer)
     parts, each = chunks(layer, values.size), stored(layer, values.size)
-    table = np.zeros((len(groups), _HEAD + taps), np.int32)
+    table = np.zeros((len(groups), HEAD + taps), np.int32)
     offsets = np.full((len(groups), bn // each), -1, np.int32)
     bias = np.zeros((len(groups), bn), values.bias.dtype)
     blocks: list[NDArray[np.generic]] = []
@@ -205,12 +208,15 @@ def _constants(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
         for unit in range(bn // each):
             at = unit * each
             if real[at]:
-                offsets[g, unit] = _offset(own, found[group.phase[at]].offset) * layer.channels_out + group.channel[at]
+                offsets[g, unit] = (
+                    offset_of(own, found[group.phase[at]].offset) * layer.channels_out + group.channel[at]
+                )
         table[g, 0], table[g, 1] = len(group.taps), steps
-        table[g, 2:_HEAD] = _three(group.counts)
+        table[g, 2:5] = three(group.counts)
+        table[g, 5:8] = np.max([three(reach, 0) for reach in group.taps], axis=0) if group.taps else 0
         for t, reach in enumerate(group.taps):
-            z, y, x = (d & 0xFF for d in _three(reach, 0))
-            table[g, _HEAD + t] = z << 16 | y << 8 | x
+            z, y, x = (d & 0xFF for d in three(reach, 0))
+            table[g, HEAD + t] = z << 16 | y << 8 | x
             blocks.append(_swizzled(_tap(values, found, group, t), parts))
         steps += len(group.taps) * parts
     weights = np.concatenate(blocks) if blocks else np.zeros(16, np.uint8)
@@ -239,16 +245,18 @@ def _swizzled(weight: NDArray[np.generic], parts: int) -> NDArray[np.uint8]:
     return swizzled.reshape(-1)
 
 
-def _offset(layer: Layer, phase: tuple[int, ...]) -> int:
+def offset_of(layer: Layer, phase: tuple[int, ...]) -> int:
     """Outputs (without channels) from position 0 of phase 0 to that of this phase."""
-    _, rows, width = _three(layer.shape_out)
-    z, y, x = _three(phase, 0)
+    _, rows, width = three(layer.shape_out)
+    z, y, x = three(phase, 0)
     return (z * rows + y) * width + x
 
 
-def _three(values: tuple[int, ...], fill: int = 1) -> tuple[int, ...]:
+def three(values: tuple[int, ...], fill: int = 1) -> tuple[int, ...]:
+    """Sides (depth, rows, columns), `fill` where a layer has fewer dimensions."""
     return (fill,) * (3 - len(values)) + values
 
 
-def _sides(letter: str, values: tuple[int, ...]) -> dict[str, int]:
-    return {f"{letter}{axis}": value for axis, value in zip("ZYX", _three(values), strict=True)}
+def sides(letter: str, values: tuple[int, ...]) -> dict[str, int]:
+    """Macros `letter`Z, Y and X."""
+    return {f"{letter}{axis}": value for axis, value in zip("ZYX", three(values), strict=True)}

@@ -62,6 +62,46 @@ __device__ __forceinline__ void mma(Acc (&d)[4], uint a0, uint a1, uint a2, uint
 #endif
 }
 
+// A barrier in shared memory that is passed when `count` threads have come and all bytes that they expect are there.
+__device__ __forceinline__ void barrier_init(uint barrier, uint count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+__device__ __forceinline__ void show_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+__device__ __forceinline__ void barrier_expect(uint barrier, uint bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+// Come to the barrier at the same place of block `rank` of the cluster.
+__device__ __forceinline__ void barrier_come(uint barrier, uint rank) {
+    asm volatile("{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(barrier), "r"(rank)
+                 : "memory");
+}
+
+// Wait until the barrier has been passed for the first, third, ... (parity 0) or second, ... time (parity 1).
+__device__ __forceinline__ void barrier_wait(uint barrier, uint parity) {
+    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1; @!p bra again;}" ::"r"(
+                     barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// `bytes` to the same place in the shared memory of PAIR blocks of the cluster, counted at the barrier of each.
+__device__ __forceinline__ void bulk_copy(uint to, const void *from, uint bytes, uint barrier) {
+#if PAIR > 1
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(
+                     to),
+                 "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)((1 << PAIR) - 1))
+                 : "memory");
+#else
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+#endif
+}
+
 // All blocks of the cluster have come here, and see what each wrote to its shared memory.
 __device__ __forceinline__ void cluster_sync() {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");

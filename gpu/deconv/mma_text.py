@@ -17,7 +17,7 @@ def text(kernel: str, macros: Mapping[str, int]) -> str:
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     parts = [(_FOLDER / "mma_ptx.cuh").read_text()]
     if "BN" in macros:
-        parts.append(wgmma(macros["BN"], bool(macros["INT8"])))
+        parts += [wgmma(macros["BN"], bool(macros["INT8"])), (_FOLDER / "mma_tile.cuh").read_text()]
     parts.append((_FOLDER / f"mma_{kernel}.cu").read_text())
     return defines + "\n".join(parts)
 

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gpu.deconv.mma_gather import Gather
+from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_scatter import Scatter
 from workloads.deconv.layer import Layer
 
 FILE = Path(__file__).with_name("mma_tuned.json")
-Choice = Gather | Scatter
+Choice = Gather | Halo | Scatter
+_FAMILIES: dict[str, type[Choice]] = {"gather": Gather, "halo": Halo, "scatter": Scatter}
 
 
 def key(layer: Layer, arithmetic: str) -> str:
@@ -36,7 +38,7 @@ def of(layer: Layer, arithmetic: str, n: int) -> list[Choice]:
 
 def coded(choice: Choice) -> dict[str, Any]:
     """A choice as JSON."""
-    return {"family": "gather" if isinstance(choice, Gather) else "scatter", **asdict(choice)}
+    return {"family": type(choice).__name__.lower(), **asdict(choice)}
 
 
 def write(path: Path, table: Mapping[str, Mapping[str, list[Choice]]], source: Mapping[str, str]) -> None:
@@ -56,4 +58,4 @@ def _table() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 def _choice(values: Mapping[str, Any]) -> Choice:
     numbers: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k != "family"}
-    return Gather(**numbers) if values["family"] == "gather" else Scatter(**numbers)
+    return _FAMILIES[values["family"]](**numbers)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -48,7 +49,16 @@ struct Thread {
     std::unique_ptr<char[]> stack{new char[STACK]};
     bool done = false;
 };
+struct Barrier {
+    int count = 0, left = 0, bytes = 0, passed = 0;
+    void settle() {
+        if (left || bytes) return;
+        left = count;
+        ++passed;
+    }
+};
 struct Block {
+    std::map<unsigned, Barrier> barriers;
     std::unique_ptr<char[]> memory{new char[MEMORY + 1024]};
     std::vector<Meeting> warps, warpgroups;
     Meeting barrier;
@@ -59,7 +69,7 @@ std::vector<Block> blocks;
 Meeting cluster;
 ucontext_t scheduler;
 long progress;
-int block_threads, running;
+int block_threads, running, sharing;  // blocks that bulk copies go to
 
 inline Block &block() { return blocks[running / block_threads]; }
 #define shared ((uint4 *)block().first())
@@ -107,6 +117,41 @@ template <int BYTES> void copy(unsigned to, const void *from, bool valid) {
     if ((uintptr_t)from % BYTES) std::abort();
     char *const there = at_address(to, BYTES, block());
     valid ? (void)std::memcpy(there, from, BYTES) : (void)std::memset(there, 0, BYTES);
+}
+inline void barrier_init(unsigned at, unsigned count) {
+    at_address(at, 8, block());
+    block().barriers[at] = Barrier{(int)count, (int)count};
+}
+inline void show_barriers() {}
+inline Barrier &barrier_of(unsigned at, Block &of) {
+    if (!of.barriers.count(at)) std::abort();
+    return of.barriers[at];
+}
+inline void come(Barrier &barrier) {
+    if (--barrier.left < 0) std::abort();
+    barrier.settle();
+    ++progress;
+}
+inline void barrier_expect(unsigned at, unsigned bytes) {
+    Barrier &barrier = barrier_of(at, block());
+    barrier.bytes += bytes;
+    come(barrier);
+}
+inline void barrier_come(unsigned at, unsigned rank) { come(barrier_of(at, blocks[rank])); }
+// The first wait is for the first passing: a parity that differs from that of the passings so far means passed.
+inline void barrier_wait(unsigned at, unsigned parity) {
+    while ((unsigned)(barrier_of(at, block()).passed & 1) == parity) wait();
+}
+inline void bulk_copy(unsigned to, const void *from, unsigned bytes, unsigned barrier) {
+    if ((uintptr_t)from % 16 || to % 16 || bytes % 16) std::abort();
+    for (int rank = 0; rank < sharing; ++rank) {
+        Block &of = sharing > 1 ? blocks[rank] : block();
+        at_address(to + bytes - 16, 16, of);
+        std::memcpy(at_address(to, 16, of), from, bytes);
+        barrier_of(barrier, of).bytes -= bytes;
+        barrier_of(barrier, of).settle();
+        ++progress;
+    }
 }
 inline void copies_commit() {}
 template <int LEFT> void copies_wait() {}
@@ -172,13 +217,20 @@ template <class Sum> void mma(Sum (&d)[4], unsigned a0, unsigned a1, unsigned a2
     });
 }
 
-// A row of 32 bytes of an operand: rows of 128 bytes, 16-byte units exchanged by the address bits 7 to 9.
+// A row of 32 bytes of an operand. Swizzled: rows of 128 bytes, 16-byte units exchanged by the address bits 7 to 9; else
+// 8 rows of 16 bytes together, with the strides that the descriptor gives.
 template <class Sum> void operand_row(Sum *to, uint64_t descriptor, int row) {
-    if ((descriptor >> 62) != 1 || (descriptor >> 32 & 0x3FFF) != 64 || (descriptor >> 49 & 7)) std::abort();
-    const unsigned from = (unsigned)(descriptor & 0x3FFF) << 4;
+    const unsigned from = (unsigned)(descriptor & 0x3FFF) << 4, swizzle = descriptor >> 62;
+    const unsigned leading = (unsigned)(descriptor >> 16 & 0x3FFF) << 4, stride = (unsigned)(descriptor >> 32 & 0x3FFF) << 4;
+    if (swizzle > 1 || (swizzle && stride != 1024) || (descriptor >> 49 & 7)) std::abort();
     for (int word = 0; word < 8; ++word) {
-        unsigned at = from + row / 8 * 1024 + row % 8 * 128 + word * 4, value;
-        at ^= (at >> 7 & 7) << 4;
+        unsigned at = from + row / 8 * stride, value;
+        if (swizzle) {
+            at += row % 8 * 128 + word * 4;
+            at ^= (at >> 7 & 7) << 4;
+        } else {
+            at += row % 8 * 16 + word / 4 * leading + word % 4 * 4;
+        }
         std::memcpy(&value, at_address(at, 4, block()), 4);
         numbers(to + word * PER_WORD<Sum>, value);
     }
@@ -209,22 +261,24 @@ template <class Found> Found cluster_read_as(unsigned at, unsigned rank) {
 }
 #define cluster_read cluster_read_as<Four>
 
-template <class Body> int launch(int groups, int local, int split, Body body) {
+template <class Body> int launch(int groups, int local, int split, int pair, Body body) {
     static Body *entry;
     static int first_block;
     entry = &body;
     block_threads = local;
     gridDim.x = groups;
-    if (groups % split) return 2;
-    for (first_block = 0; first_block < groups; first_block += split) {
-        blocks = std::vector<Block>(split);
+    const int size = split * pair;
+    sharing = pair;
+    if (groups % size) return 2;
+    for (first_block = 0; first_block < groups; first_block += size) {
+        blocks = std::vector<Block>(size);
         for (Block &one : blocks) {
             std::memset(one.memory.get(), 0xA5, MEMORY + 1024);
             one.warps = std::vector<Meeting>((local + 31) / 32);
             one.warpgroups = std::vector<Meeting>((local + 127) / 128);
         }
         cluster = Meeting();
-        const int all = local * split;
+        const int all = local * size;
         threads = std::vector<Thread>(all);
         for (int i = 0; i < all; ++i) {
             Thread &thread = threads[i];

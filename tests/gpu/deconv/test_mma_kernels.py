@@ -8,8 +8,9 @@ import mma_simt
 import numpy as np
 import pytest
 
-from gpu.deconv import layout, mma_gather, mma_scatter
+from gpu.deconv import layout, mma_gather, mma_halo, mma_scatter
 from gpu.deconv.mma_gather import Gather
+from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_scatter import Scatter
 from workloads.deconv.layer import Layer
 from workloads.deconv.network import Network
@@ -42,6 +43,10 @@ LAYERS = {
     "2d wide stride": Layer("2d wide stride", (2, 2), 16, 8, 2, 3, 0, 1),
     "3d k4": Layer("3d k4", (2, 2, 3), 144, 16, 4, 2, 1),
     "3d k2": Layer("3d k2", (2, 3, 2), 64, 16, 2, 2),
+    "halo 2d k4": Layer("halo 2d k4", (8, 16), 80, 32, 4, 2, 1),
+    "halo 2d k5": Layer("halo 2d k5", (9, 8), 144, 16, 5, 2, 2, 1, "linear"),
+    "halo 2d s1": Layer("halo 2d s1", (8, 8), 16, 8, 3, 1, 1, activation="tanh"),
+    "halo 3d k4": Layer("halo 3d k4", (3, 8, 8), 64, 16, 4, 2, 1),
     "last 2d k4": Layer("last 2d k4", (6, 10), 32, 3, 4, 2, 1, activation="tanh"),
     "last 2d k5": Layer("last 2d k5", (5, 4), 64, 3, 5, 2, 2, 1, "tanh"),
     "last 2d k3": Layer("last 2d k3", (8, 8), 32, 1, 3, 1, 1, activation="tanh"),
@@ -49,14 +54,29 @@ LAYERS = {
     "last k2 s3": Layer("last k2 s3", (3, 4), 16, 1, 2, 3, 0, 2, "linear"),
 }
 GATHER = {
-    "2d k4": (Gather(16), Gather(16, split=2), Gather(16, wgs=2, position_major=True)),
-    "2d k5": (Gather(32, stages=3), Gather(32, mt=2, position_major=True), Gather(16, split=4)),
+    "2d k4": (
+        Gather(16),
+        Gather(16, split=2),
+        Gather(16, wgs=2, position_major=True),
+        Gather(16, pair=2, position_major=True),
+    ),
+    "2d k5": (Gather(32, stages=3), Gather(32, mt=2, position_major=True, pair=2), Gather(16, split=4)),
     "2d first": (Gather(64), Gather(128, stages=3)),
     "2d stride 1": (Gather(16, position_major=True),),
     "2d odd channels": (Gather(16),),
     "2d wide stride": (Gather(16),),
     "3d k4": (Gather(16, stages=5), Gather(16, split=2, position_major=True)),
     "3d k2": (Gather(128), Gather(64, wgs=2)),
+}
+HALO = {
+    "halo 2d k4": (
+        Halo(32, (1, 1, 8, 8), pair=4),
+        Halo(16, (1, 1, 8, 16), mt=2),
+        Halo(32, (2, 1, 8, 8), wgs=2, stages=4),
+    ),
+    "halo 2d k5": (Halo(16, (1, 1, 8, 8), stages=8, pair=2), Halo(16, (2, 1, 8, 8), mt=2, stages=3)),
+    "halo 2d s1": (Halo(16, (1, 1, 8, 8)),),
+    "halo 3d k4": (Halo(16, (1, 2, 8, 8), wgs=2), Halo(16, (1, 1, 8, 8), stages=16)),
 }
 SCATTER = {
     "last 2d k4": (Scatter((1, 4, 8), 2), Scatter((1, 8, 16), 4, 2)),
@@ -65,7 +85,7 @@ SCATTER = {
     "last 3d k4": (Scatter((2, 4, 4), 4), Scatter((4, 2, 8), 2, 2)),
     "last k2 s3": (Scatter((1, 2, 4), 1),),
 }
-CASES = [(name, choice) for found in (GATHER, SCATTER) for name, choices in found.items() for choice in choices]
+CASES = [(name, choice) for found in (GATHER, HALO, SCATTER) for name, choices in found.items() for choice in choices]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +99,7 @@ def worst(name, choice, arithmetic, n, folder, change=None):
     layer = network.layers[0]
     rng = np.random.default_rng(SEED)
     x = network.numbers(arithmetic, rng.integers(-128, 128, (n, *layer.shape, layer.channels_in)) / 128)
-    module = mma_gather if isinstance(choice, Gather) else mma_scatter
+    module = {Gather: mma_gather, Halo: mma_halo, Scatter: mma_scatter}[type(choice)]
     stage = module.stage(network, 0, choice, arithmetic, n)
     out = np.empty((n, *layer.shape_out, layer.channels_out), x.dtype)
     got = mma_simt.run(stage, x, out, folder, change).astype(np.float64)
