@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from designs.deconv.compiler import Program, compile_network
 from designs.deconv.compiler_images import hexadecimal, packed
 from designs.deconv.config import DATAFLOWS, Engine
-from designs.flow.verilator import simulate
-from designs.lib import closure
+from designs.flow.verilator import BuildOptions, simulate
+from designs.lib import closure, source
 from workloads.deconv.fixed import Integers, quantise
 from workloads.deconv.layer import Layer
 from workloads.deconv.network import FixedNetwork
@@ -120,8 +120,12 @@ def run(
     seed: int = 1,
     pace: tuple[float, float] = (0.0, 0.0),
     timeout: int = 20_000,
+    synthesis_forms: bool = False,
 ) -> Outcome:
-    """Simulate `items` items and compare every answer with the oracle's."""
+    """Simulate `items` items and compare every answer with the oracle's.
+
+    With `synthesis_forms` adders and multipliers are those that synthesis gets, for an ECP5, not those for simulators.
+    """
     print(f"seed {seed}")
     program = compile_network(network, engine)
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,9 +138,13 @@ def run(
         weights, lasts = np.tile(weights, (items, 1)), np.tile(lasts, items)
     each = sum(op.beats for op in program.stores)
     commands = np.tile(program.commands.astype("<u4").view(np.uint8).reshape(-1, 4), (items, 1))
+    options, sources = BuildOptions(), SOURCES
+    if synthesis_forms:
+        options, sources = BuildOptions(defines=(("SYNTHESIS_FORMS", "1"),)), [*source("sim/ecp5_multiplier"), *SOURCES]
+        parameters["ECP5"] = 1
     result = simulate(
         "deconv_engine",
-        SOURCES,
+        sources,
         HERE / "bench_engine.py",
         results=folder / "results",
         parameters=parameters,
@@ -150,6 +158,7 @@ def run(
             "limits": np.array([each * items, timeout]),
         },
         seed=seed,
+        options=options,
     )
     assert result.passed, result.message
     got = result.payload["beats"].view(f"<i{engine.bits // 8}").astype(np.int64).reshape(items, each, -1)

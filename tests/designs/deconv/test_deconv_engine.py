@@ -44,3 +44,7 @@ def test_reverse_loop(
     outcome = run(network_of(layers, engine.bits, 3), engine, tmp_path, pace=pace, seed=5)
     kept = sum(layer.kept_macs for layer in layers)
     assert outcome.counts["kept"] == 2 * kept
+
+
+def test_reverse_loop_as_synthesised(tmp_path: Path) -> None:
+    run(network_of(ODD, 8, 4), reverse("r8", tn=4), tmp_path, items=1, seed=6, synthesis_forms=True)
