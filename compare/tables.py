@@ -20,7 +20,7 @@ from compare.referee import (
     Ratio,
     Refusal,
 )
-from compare.rows import BUSY, SIMULATION, Row, batch_text, samples_needed
+from compare.rows import SIMULATION, Row, batch_text, samples_needed
 from compare.stale import EQUIVALENT
 
 #: Where time was cut, for the title of a table.
@@ -40,7 +40,8 @@ def tables(comparison: Comparison) -> list[Table]:
         timed = performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"])
         found.append(replace(timed, long=cut in (Boundary.DEVICE, Boundary.HOST)))
     shown = [row for row in comparison.shown if row.boundary == Boundary.KERNEL and row.kind != SIMULATION]
-    found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.layers(comparison.layers)]
+    found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.arrays(comparison.rows)]
+    found += [work_tables.layers(comparison.layers)]
     varying = work_tables.variations(comparison.variations)
     found += [replace(varying, long=not any(v.run for v in comparison.variations)), published(comparison.published)]
     for case in comparison.cases:
@@ -159,12 +160,9 @@ def _resources(rows: Iterable[Row]) -> Table:
             "case": lambda r: r.case,
             "implementation": lambda r: r.implementation,
             "device": lambda r: r.device,
-            "multipliers": lambda r: r.array or text.MISSING,
+            "multipliers": lambda r: r.array.split(" = ")[0] or text.MISSING,
             "interval, cycles": lambda r: text.count(r, "interval"),
             "latency, cycles": lambda r: text.count(r, "cycles"),
-            "busy, useful": lambda r: text.share_of(r, BUSY),
-            "busy, kept": lambda r: text.share_of(r, f"{BUSY}.kept"),
-            "memory traffic, B/cycle": text.traffic_in_time,
             "Fmax": lambda r: text.quantity(r, "fmax", "Hz"),
             "target": _target,
             "LUT": lambda r: text.resource(r, "luts"),
@@ -173,15 +171,9 @@ def _resources(rows: Iterable[Row]) -> Table:
             "DSP": lambda r: text.resource(r, "dsps"),
             "evidence": lambda r: "; ".join((text.evidence(r), *r.notes)),
         },
-        ("interval, cycles", "latency, cycles", "busy, useful", "busy, kept", "Fmax", "target", "LUT", "FF", "BRAM",
-         "DSP"),
-    )  # fmt: skip
-    always = [name for name in made.columns if name not in _ONLY_WHERE_KNOWN]
-    return without_empty(made, text.MISSING, keep=always)
-
-
-#: Columns of FPGA designs that only some designs count.
-_ONLY_WHERE_KNOWN = ("multipliers", "busy, useful", "busy, kept", "memory traffic, B/cycle")
+        ("multipliers", "interval, cycles", "latency, cycles", "Fmax", "target", "LUT", "FF", "BRAM", "DSP"),
+    )
+    return without_empty(made, text.MISSING, keep=[name for name in made.columns if name != "multipliers"])
 
 
 def _target(row: Row) -> str:

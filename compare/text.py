@@ -123,7 +123,7 @@ def of_quantity(name: str, value: float, low: float | None = None, high: float |
         bounds = (None, None) if low is None or high is None else (low * 100, high * 100)
         return f"{digits(value * 100)} %{_band(value * 100, *bounds)}"
     if name == "saving":
-        return digits(value, 4)
+        return f"{value:.4g}"
     unit = unit_of(re.sub(r"_p\d+$", "", name))
     if unit == "ns":
         return si(value * 1e-9, "s", low and low * 1e-9, high and high * 1e-9, figures=figures)

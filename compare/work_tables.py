@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from compare import text
 from compare.grid import Table, table, without_empty
@@ -15,7 +15,8 @@ COUNTS = (
     "reach an output), equivalent (zeros between the inputs multiplied as well)"
 )
 RATES = "Operations a second and a joule, useful and equivalent: two ways to count, never divided by each other"
-LAYERS = "FPGA designs, layer by layer, in simulation"
+ARRAYS = "Multipliers at work in steady state (products over multipliers times cycles), and memory traffic"
+LAYERS = "The same, layer by layer, in simulation"
 VARIATIONS = "Variation of the throughput: standard deviation over mean"
 
 
@@ -68,6 +69,27 @@ def rates(rows: Iterable[Row]) -> Table:
     return without_empty(made, text.MISSING, keep=[name for name in made.columns if name.endswith("/W")])
 
 
+def arrays(rows: Iterable[Row]) -> Table:
+    """Return how busy the multipliers of FPGA designs are over whole networks, and the memory traffic of that."""
+    made = table(
+        ARRAYS,
+        [row for row in rows if row.array and BUSY in row.figures],
+        {
+            "case": lambda r: r.case,
+            "implementation": lambda r: r.implementation,
+            "device": lambda r: r.device,
+            **_WORK,
+            "interval, cycles": lambda r: text.count(r, "interval"),
+            **_SHARES,
+            "by inserted zeros": lambda r: _whole(r, "zero_products"),
+            "memory traffic, B/cycle": text.traffic_in_time,
+            "evidence": text.evidence,
+        },
+        ("interval, cycles", *_SHARES, "by inserted zeros"),
+    )
+    return without_empty(made, text.MISSING)
+
+
 def layers(rows: Iterable[Row]) -> Table:
     """Return the simulated layers of FPGA designs."""
     made = table(
@@ -76,18 +98,26 @@ def layers(rows: Iterable[Row]) -> Table:
         {
             "case": lambda r: r.case,
             "implementation": lambda r: r.implementation,
-            "multipliers": lambda r: r.array or text.MISSING,
-            "arithmetic": lambda r: r.arithmetic or text.MISSING,
+            **_WORK,
             "layer": lambda r: said(r.conditions.get(LAYER)),
             "cycles": lambda r: text.count(r, "cycles"),
-            "busy, useful": lambda r: text.share_of(r, BUSY),
-            "busy, kept": lambda r: text.share_of(r, f"{BUSY}.kept"),
+            **_SHARES,
             "memory traffic, B/cycle": text.traffic,
             "evidence": text.evidence,
         },
-        ("cycles", "busy, useful", "busy, kept"),
+        ("cycles", *_SHARES),
     )
     return without_empty(made, text.MISSING)
+
+
+_WORK: Mapping[str, Callable[[Row], str]] = {
+    "multipliers": lambda r: r.array or text.MISSING,
+    "arithmetic": lambda r: r.arithmetic or text.MISSING,
+}
+_SHARES: Mapping[str, Callable[[Row], str]] = {
+    "useful": lambda r: text.share_of(r, BUSY),
+    "kept": lambda r: text.share_of(r, f"{BUSY}.kept"),
+}
 
 
 def variations(found: Iterable[Variation]) -> Table:

@@ -78,7 +78,9 @@ class Reader(HTMLParser):
         if tag not in self.void:
             self.open.append(tag)
         self.outside += [
-            f"{k}={v}" for k, v in attrs if k in ("src", "href", "xlink:href") and not (v or "").startswith("#")
+            f"{k}={v}"
+            for k, v in attrs
+            if k in ("src", "href", "xlink:href") and not (v or "").startswith(("#", "data:image/png;base64,"))
         ]
         if tag in ("script", "link", "img", "iframe"):
             self.outside.append(tag)

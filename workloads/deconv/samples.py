@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.bcnn import digits
 from workloads.deconv import WORKLOAD, quality
 from workloads.deconv.cases import LAYERS, UNCHAINED
 
@@ -29,3 +30,15 @@ def as_pictures(case: str, outputs: NDArray[np.floating]) -> NDArray[np.uint8]:
     low = -1.0 if last.activation == "tanh" else 0.0
     levels = np.floor((flat.astype(np.float64) - low) / (1 - low) * 255 + 0.5)
     return np.clip(levels, 0, 255).astype(np.uint8)
+
+
+def real(case: str, n: int, seed: int = 1) -> NDArray[np.uint8]:
+    """`n` of the test images that `case` is to resemble, as such pictures, in an order drawn from the seed.
+
+    Errors: ValueError for a case that was not trained; as of `digits.load`.
+    """
+    if not WORKLOAD.cases[case].trained:
+        raise ValueError(f"{case!r} was not trained: there is nothing that its samples are to resemble")
+    images = digits.load().test
+    order = np.random.default_rng(seed).permutation(len(images))[:n]
+    return as_pictures(case, images.pixels[order] / digits.MIDDLE)
