@@ -38,7 +38,7 @@ NETWORK, LAYER = 0.75, 0.90
 STEADY = 1000
 
 #: Chance of 256 that a stream pauses in the run with pauses.
-PAUSE = 64
+PAUSE = 128
 
 #: Products over multipliers times cycles, by what is counted.
 Integers = NDArray[np.int64]

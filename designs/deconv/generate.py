@@ -85,7 +85,8 @@ def generate_network(network: FixedNetwork, engine: Engine, case: str) -> Design
         (folder / f"{top}.sv").write_text(top_text(program, top))
 
     digest = hashlib.sha256("\0".join(f"{name}\0{text}" for name, text in images.items()).encode()).hexdigest()
-    folder = cache.build({"step": "designs/deconv", "engine": repr(engine), "images": digest}, GENERATORS, produce)
+    parts = {"step": "designs/deconv", "top": top, "engine": repr(engine), "images": digest}
+    folder = cache.build(parts, GENERATORS, produce)
     sources = (*rtl(engine), folder / f"{top}.sv")
     memories = tuple(folder / f"{name}.hex" for name in images)
     bits = engine.beat * engine.bits

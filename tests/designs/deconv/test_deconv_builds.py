@@ -1,0 +1,71 @@
+"""Boards and parts: what is built with which engine, and what is refused before any tool runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compare.record import Stage
+from designs.boards import BoardError
+from designs.deconv import builds, generate, reverse_loop
+from designs.deconv.config import ENGINES_OF, preset
+from designs.flow import xilinx
+from designs.flow.parts import DoesNotFit
+from designs.flow.verilator import run_verilator
+from workloads.api import UnknownNameError
+
+
+def test_cases_with_resident_weights_fit_a_board() -> None:
+    assert [case for case in ENGINES_OF["reverse_loop"] if reverse_loop.fits(case, "ulx3s-85f")] == ["digits", "mnist"]
+    with pytest.raises(
+        DoesNotFit, match=r"celeba: its weights do not fit on lfe5u-85f, .*; cases that fit: digits, mnist"
+    ):
+        next(reverse_loop.build("celeba", board="ulx3s-85f"))
+    with pytest.raises(BoardError, match="unknown board"):
+        next(reverse_loop.build("digits", board="nexys"))
+
+
+def test_parts_have_their_engines() -> None:
+    assert [case for case in ENGINES_OF["reverse_loop"] if reverse_loop.fits_part(case, "xc7z020")] == [
+        "mnist",
+        "celeba",
+    ]
+    assert not reverse_loop.fits_part("mnist", "ice40up5k")
+    with pytest.raises(
+        DoesNotFit, match=r"gan3d: reverse_loop has no engine for xc7z020 .*; there are xc7z020 for z7020"
+    ):
+        next(reverse_loop.build_part("gan3d", part="xc7z020"))
+    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: ulx3s-85f"):
+        next(reverse_loop.build_part("digits", part="lfe5u-85f"))
+    with pytest.raises(UnknownNameError, match="unknown part 'xc7z'"):
+        reverse_loop.fits_part("digits", "xc7z")
+
+
+def test_an_engine_is_counted_once_for_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def synth(top, sources, *, family, data, keep):  # type: ignore[no-untyped-def]
+        assert (top, family, keep) == ("deconv_celeba_z7020", "xc7", builds.KEPT)
+        assert [path.name for path in data] == ["table.hex"]
+        cells = {"luts": 10_000, "memory_luts": 7, "ffs": 10, "carry": 1, "brams": 200, "dsps": 16}
+        return xilinx.Synthesis(top, family, sources[0], cells, {top: cells, "rom": cells}, {})
+
+    monkeypatch.setattr("designs.flow.on_part.synth_xilinx", synth)
+    (record,) = reverse_loop.build_part("celeba", part="xc7z020")
+    dsps = record.get("dsps")
+    assert dsps is not None
+    assert (dsps.value, dsps.stage) == (16, Stage.POST_SYNTHESIS)
+    assert (record.conditions["fits"], record.conditions["multipliers"]) == (True, 16)
+    design = generate.generate("celeba", preset("reverse_loop", "z7020"))
+    assert record.conditions["design"] == design.digest
+
+
+@pytest.mark.parametrize(("case", "engine"), [("digits", "ulx3s_digits"), ("celeba", "z7020")])
+def test_generated_tops_are_clean(case: str, engine: str, tmp_path: Path) -> None:
+    design = generate.generate(case, preset("reverse_loop", engine))
+    names = {path.stem for path in design.sources}
+    assert "deconv_tiles" not in names
+    assert ("deconv_core" in names) == design.engine.resident
+    for path in design.memories:
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    arguments = ["--lint-only", "-Wall", "--no-timing", "--top-module", design.top, *map(str, design.sources)]
+    run_verilator(arguments, tmp_path, tmp_path / "verilator.log")
