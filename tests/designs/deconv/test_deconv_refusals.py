@@ -69,5 +69,7 @@ def test_engines_that_cannot_be() -> None:
             replace(REVERSE, **changes)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match="tm of 8; it must be at most tn in input_oriented, which is 4"):
         replace(ORIENTED, tm=8)
-    with pytest.raises(UnknownNameError, match="unknown engine 'big'; valid: ulx3s_digits, ulx3s_mnist, z7020, streamed"):
+    with pytest.raises(
+        UnknownNameError, match="unknown engine 'big'; valid: ulx3s_digits, ulx3s_mnist, z7020, streamed"
+    ):
         preset("reverse_loop", "big")
