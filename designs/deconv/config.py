@@ -31,7 +31,7 @@ class Engine:
     memories, each of `wide` activations. `w_words` and `bias_words` are weight words and groups of biases that are
     held: those of a whole network when `resident`, else those of two groups of output channels, which take turns.
     `psum_words` are partial sums of a bank and half, `drain` positions finished in a cycle (input_oriented), `io`
-    columns that a beat of the activation streams carries.
+    columns that a beat of the activation streams carries. `ecp5`: multipliers as an ECP5 has them.
     Errors: EngineError naming the parameter.
     """
 
@@ -52,6 +52,7 @@ class Engine:
     psum_words: int = 16
     drain: int = 1
     io: int = 1
+    ecp5: bool = False
 
     def __post_init__(self) -> None:
         if self.dataflow not in DATAFLOWS:
@@ -115,19 +116,19 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
     for engine in (
         Engine(
             "ulx3s_digits", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=128, b_words=128, w_words=528,
-            bias_words=32,
+            bias_words=32, ecp5=True,
         ),
         Engine(
             "ulx3s_mnist", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=256, b_words=1280, w_words=1808,
-            bias_words=64,
+            bias_words=64, ecp5=True,
         ),
         Engine(
             "ulx3s_digits", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=24, a_words=64, b_words=64, w_words=2080,
-            bias_words=64, psum_words=16,
+            bias_words=64, psum_words=16, ecp5=True,
         ),
         Engine(
             "ulx3s_mnist", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=24, a_words=256, b_words=256, w_words=7232,
-            bias_words=128, psum_words=256,
+            bias_words=128, psum_words=256, ecp5=True,
         ),
         Engine(
             "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,

@@ -102,7 +102,8 @@ def rtl(engine: Engine) -> tuple[Path, ...]:
         text = (_FOLDER / f"{name}.sv").read_text()
         used = [each for each in re.findall(r"^ *(deconv_\w+) #\(", text, re.MULTILINE) if each != name]
         waiting += [each for each in used if each not in found and each not in _OTHER[engine.dataflow]]
-    return (*lib.closure(*LIBRARY), *(_FOLDER / f"{name}.sv" for name in sorted(found)))
+    library = [*lib.closure(*LIBRARY), *(lib.source("lattice/ecp5_multiplier") if engine.ecp5 else [])]
+    return (*library, *(_FOLDER / f"{name}.sv" for name in sorted(found)))
 
 
 def memory_images(program: Program) -> dict[str, str]:
@@ -168,7 +169,7 @@ def engine_parameters(program: Program) -> dict[str, int | str]:
         "DATAFLOW": DATAFLOWS.index(engine.dataflow), "BITS": engine.bits, "ACC": engine.acc, "TM": engine.tm,
         "TN": engine.tn, "TZ": engine.tz, "TR": engine.tr, "TC": engine.tc, "A_WORDS": engine.a_words,
         "B_WORDS": engine.b_words, "W_WORDS": engine.w_words, "BIAS_WORDS": engine.bias_words, "DRAIN": engine.drain,
-        "PSUM_WORDS": engine.psum_words, "IO": engine.io,
+        "PSUM_WORDS": engine.psum_words, "IO": engine.io, "ECP5": int(engine.ecp5),
     }  # fmt: skip
     if program.table.size:
         numbers["TABLE"] = '"table.hex"'
