@@ -94,7 +94,7 @@ class NetworkRunner(DeviceRunner):
         for buffer, array in zip(self._outs[index], self._host_out, strict=True):
             self.device.download(buffer, array)
 
-    def output(self, index: int) -> NDArray[np.float64]:
+    def output(self, index: int) -> NDArray[np.float32]:
         """Real numbers of buffer set `index`, in the shape of the oracle's."""
         for buffer, array in zip(self._outs[index], self._host_out, strict=True):
             self.device.download(buffer, array)

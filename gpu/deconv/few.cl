@@ -20,7 +20,7 @@ static inline Four four(__global const UNIT *p, long at) {
 #if PACK == 4
     q.s[0] = p[at];
 #elif HALF
-    const float4 v = vload_half4(0, p + at);
+    const float4 v = halves(p, at);
     q.s[0] = v.x, q.s[1] = v.y, q.s[2] = v.z, q.s[3] = v.w;
 #else
     for (int i = 0; i < 4; ++i) q.s[i] = (T)p[at + i];
@@ -34,7 +34,8 @@ static inline ACC dot4(Four x, __local const T *w, ACC sum) {
 #elif FIXED
     for (int i = 0; i < 4; ++i) sum += (ACC)x.s[i] * w[i];
 #else
-    for (int i = 0; i < 4; ++i) sum = mad(x.s[i], w[i], sum);
+    const float4 v = *(__local const float4 *)w;
+    sum = mad(x.s[0], v.x, mad(x.s[1], v.y, mad(x.s[2], v.z, mad(x.s[3], v.w, sum))));
 #endif
     return sum;
 }

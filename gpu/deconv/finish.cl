@@ -1,7 +1,7 @@
 // What turns a sum into an output, for any OpenCL device: bias, rounding, activation; see workloads/deconv/fixed.py.
 //
 // The host defines FIXED (bits, or 0 for real numbers), HALF (binary16 in memory), NUM (numbers in memory), ACC (sums),
-// FRACTION, and ACTIVATION: 0 linear, 1 clip, 2 tanh, 3 sigmoid (2 and 3 in fixed point: a table).
+// FRACTION, WIDE (loads of vectors), and ACTIVATION: 0 linear, 1 clip, 2 tanh, 3 sigmoid (2 and 3 in fixed point: a table).
 
 __kernel void nothing(__global char *p) {}
 
@@ -34,6 +34,18 @@ static inline float finish(float sum, __global const short *table) {
     return 1.0f / (1.0f + exp(-sum));
 #else
     return sum;
+#endif
+}
+#endif
+
+#if HALF
+// Four binary16 numbers; on a GPU as one load of eight bytes, which the compiler doesn't make by itself.
+static inline float4 halves(__global const half *p, long at) {
+#if WIDE
+    const uint2 v = *(__global const uint2 *)(p + at);
+    return vload_half4(0, (const half *)&v);
+#else
+    return vload_half4(0, p + at);
 #endif
 }
 #endif

@@ -137,9 +137,9 @@ class Network:
                 part.append(array)
         return tuple(np.stack(part) for part in parts)
 
-    def decode(self, arithmetic: str, outputs: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """What the device gave, as real numbers in the shape of `WORKLOAD.reference`."""
-        scale = 2.0 ** (1 - BITS[arithmetic]) if arithmetic in BITS else 1.0
+    def decode(self, arithmetic: str, outputs: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
+        """What the device gave, as real numbers, which float32 holds exactly, in the shape of `WORKLOAD.reference`."""
+        scale = np.float32(2.0 ** (1 - BITS[arithmetic]) if arithmetic in BITS else 1.0)
         if self.chained:
-            return outputs[0].astype(np.float64) * scale
-        return np.concatenate([y.reshape(len(y), -1) for y in outputs], axis=1).astype(np.float64) * scale
+            return outputs[0].astype(np.float32) * scale
+        return np.concatenate([y.reshape(len(y), -1) for y in outputs], axis=1).astype(np.float32) * scale

@@ -130,7 +130,8 @@ def _few_fits(layer: Layer, arithmetic: str) -> bool:
     size = layer.weights * (1 if arithmetic == "fixed8" else 4)
     sums = layer.channels_out * layer.stride**layer.dimensions
     small = layer.channels_out <= FEW and sums <= FEW_SUMS and layer.weights * 4 <= FEW_BYTES and size <= FEW_BYTES
-    return small and layer.channels_in % 4 == 0 and max(layer.shape) > 1
+    used = any(phase.taps for phase in phases(layer))
+    return small and used and layer.channels_in % 4 == 0 and max(layer.shape) > 1
 
 
 def _volume(values: tuple[int, ...], fill: int) -> tuple[int, ...]:
@@ -160,6 +161,7 @@ def _macros(network: Network, index: int, arithmetic: str, info: Info) -> dict[s
         "CIN": layer.channels_in,
         "COUT": layer.channels_out,
         "PACK": pack,
+        "WIDE": int(info.warp > 1 and (pack == 4 or arithmetic != "fixed8")),
         "UNROLL": '_Pragma("unroll")' if info.warp > 1 else "",
     }
 
@@ -189,7 +191,6 @@ def _tile(network: Network, index: int, c: Tile, arithmetic: str, n: int, info: 
         "TY": ty,
         "COUT_FILLED": filled,
         "LOADS": loads,
-        "WIDE": int(info.warp > 1 and (pack == 4 or arithmetic in ("fixed16", "fp32"))),
         "AS_T(v)": "as_float(v)" if arithmetic == "fp32" else "(v)",
         "ROW_OF(i)": _spread("i", "ty", "TY", c.tm),
         "COLUMN_OF(j)": _spread("j", "tx", "TX", c.tn),
@@ -275,7 +276,7 @@ def _constants(
     weight = network.weight(index, arithmetic)
     elements = [tap.element for phase in phases(layer) for tap in phase.taps]
     flat = weight.reshape(layer.channels_in, -1, layer.channels_out)
-    places = [np.ravel_multi_index(element, layer.kernel_shape) for element in elements]
+    places = [np.ravel_multi_index(element, layer.kernel_shape) for element in elements] or [0]  # unused, but no gap
     taps = flat[:, places].transpose(1, 0, 2)  # (taps, in, out)
     if isinstance(choice, Tile):
         taps = np.pad(taps, ((0, 0), (0, 0), (0, -layer.channels_out % choice.columns)))
@@ -306,7 +307,7 @@ def _spread(index: str, lane: str, lanes: str, each: int) -> str:
 
 
 def _list(values: Iterable[int]) -> str:
-    return "{" + ", ".join(str(int(v)) for v in values) + "}"
+    return "{" + (", ".join(str(int(v)) for v in values) or "0") + "}"
 
 
 def _source(macros: dict[str, object], name: str) -> str:

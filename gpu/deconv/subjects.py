@@ -26,7 +26,7 @@ MAX_BATCH = 512
 #: An item of `vnet` is 33 million numbers and already fills a GPU; everything else may have MAX_BATCH.
 LARGEST_BATCH = {"vnet": 64}
 #: A prime, so that an item in the place of another shows; the oracle of the large cases takes seconds an item.
-DISTINCT = 7
+DISTINCT = 5
 CHECKED = 64
 #: Windows of equal work, for the run-to-run variation; see `gpu.variation`.
 RUNS = 32
@@ -125,6 +125,11 @@ class _Baseline(_Case):
             runner,
             {
                 "setting": setting,
+                # What the operator itself reaches, in whatever memory order and launch, beside what users make of it.
+                "conv_transpose_us": min(
+                    (float(w[:-3]) for name, w in said.items() if name.startswith("conv_tr") and w.endswith(" us")),
+                    default=None,
+                ),
                 "settings_tried": "; ".join(f"{name}: {what}" for name, what in said.items()),
                 "tuned": "fastest median time from launch to completion at this batch",
                 "bare_launch": "1 empty kernel, op by op",

@@ -9,7 +9,7 @@
 // units of PACK channels (4 for dp4a). Weights: [tap][unit][COUT_FILLED].
 //
 // The host defines the shape (IZ IY IX sides in, OZ OY OX out, PZ PY PX positions, STRIDE, CIN, COUT, COUT_FILLED),
-// PHASES, BP BI BN BK TM TN TX TY, PACK, LOADS (4 or 1 units a load), WIDE (vectors of integers), T (local numbers),
+// PHASES, BP BI BN BK TM TN TX TY, PACK, LOADS (4 or 1 units a load), WIDE (loads of vectors), T (local numbers),
 // UNIT (a unit in memory), TABLE, and the tables OFFSETS, FIRST (taps of each phase), REACH.
 
 #define BM (BP * BI)
@@ -33,7 +33,7 @@ typedef struct {
 static inline Quad four(__global const UNIT *p, long at) {
     Quad q;
 #if HALF
-    const float4 v = vload_half4(0, p + at);
+    const float4 v = halves(p, at);
     q.s[0] = v.x, q.s[1] = v.y, q.s[2] = v.z, q.s[3] = v.w;
 #elif WIDE
     p += at;

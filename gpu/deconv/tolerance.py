@@ -50,8 +50,9 @@ def tolerance(case: str, arithmetic: str) -> float:
         terms = layer.channels_in * math.ceil(layer.kernel / layer.stride) ** layer.dimensions + 1
         squares = (storage * x) ** 2 / 3 if carried is None else storage**2 / 3 * x**2 + carried
         variance = scatter(layer, squares, w**2)
-        variance += terms * (SINGLE * (scatter(layer, np.abs(x), np.abs(w)) + np.abs(b))) ** 2 / 3
         z = scatter(layer, x, w) + b
+        # A partial sum, in whatever order, has no larger mean square than the whole sum and its spread together.
+        variance += terms * SINGLE**2 / 3 * (scatter(layer, x**2, w**2) + z**2 + b**2)
         smooth = layer.activation in ("tanh", "sigmoid")
         y = activate(layer, z)
         variance += (storage * y) ** 2 / 3 + (TANH_ERROR**2 if smooth and storage > SINGLE else 0.0)
