@@ -57,22 +57,25 @@ module deconv_core #(
   localparam int WEIGHT_BEAT = WEIGHT_WORD > TM * ACC ? WEIGHT_WORD : TM * ACC;
   localparam int LAST = PROGRAM_WORDS - 1;
 
-  // A command every third cycle: most commands write registers while the layer before runs.
+  // Commands are read ahead into a queue, so that the engine gets one in each cycle.
+  localparam int QUEUE = 8;
+  localparam int ROOM = $clog2(QUEUE + 1);
+
   logic [ADDRESS-1:0] address;
-  logic [1:0] age;
-  logic valid;
-  wire ready;
-  wire [31:0] command;
+  logic [1:0] reading;
+  logic [ROOM-1:0] room;  // places in the queue for which nothing has been read
+  wire fetch = room != '0;
+  wire valid, ready, queue_ready, queue_last;
+  wire [31:0] read, command;
 
   always_ff @(posedge clk) begin
-    valid <= (valid && !ready) || age == 2'd1;
-    if (valid && ready) age <= 2'd2;
-    else if (age != '0) age <= age - 2'd1;
-    if (valid && ready) address <= address == LAST[ADDRESS-1:0] ? '0 : address + 1'b1;
+    reading <= {reading[0], fetch};
+    if (fetch) address <= address == LAST[ADDRESS-1:0] ? '0 : address + 1'b1;
+    room <= room - ROOM'(fetch) + ROOM'(valid && ready);
     if (rst) begin
       address <= '0;
-      age <= 2'd2;
-      valid <= 1'b0;
+      reading <= '0;
+      room <= ROOM'(QUEUE);
     end
   end
 
@@ -84,7 +87,23 @@ module deconv_core #(
   ) u_program (
       .clk(clk),
       .address(address),
-      .data(command)
+      .data(read)
+  );
+
+  stream_fifo #(
+      .WIDTH(32),
+      .DEPTH(QUEUE)
+  ) u_queue (
+      .clk(clk),
+      .rst(rst),
+      .s_axis_tvalid(reading[1]),
+      .s_axis_tready(queue_ready),
+      .s_axis_tdata(read),
+      .s_axis_tlast(1'b0),
+      .m_axis_tvalid(valid),
+      .m_axis_tready(ready),
+      .m_axis_tdata(command),
+      .m_axis_tlast(queue_last)
   );
 
   wire ended, weight_ready;
@@ -143,8 +162,8 @@ module deconv_core #(
   );
 
   wire unused = &{
-    1'b0, s_axis_tlast, ended, busy, weight_ready, counts[0], counts[1], counts[2], counts[3], counts[4], counts[5],
-    counts[6], counts[7], counts[8]
+    1'b0, queue_ready, queue_last, s_axis_tlast, ended, busy, weight_ready, counts[0], counts[1], counts[2],
+    counts[3], counts[4], counts[5], counts[6], counts[7], counts[8]
   };
 endmodule
 
