@@ -22,9 +22,12 @@ from workloads.deconv.layer import Activation, Layer
 
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).resolve().parents[3] / "designs" / "deconv"
-MODULES = "lane array finish rotate sums scatter reach tiles walk_sums spread place drain".split()
-SOURCES = [*closure("adder_tree", "delay"), *(FOLDER / f"deconv_{name}.sv" for name in MODULES)]
+COMPUTE = ("lane", "array", "finish", "rotate", "sums", "scatter")
+CONTROL = ("reach", "tiles", "walk_sums", "spread", "place", "drain")
+SOURCES = [*closure("adder_tree", "delay"), *(FOLDER / f"deconv_{name}.sv" for name in (*COMPUTE, *CONTROL))]
 SOURCES.append(HERE / "oriented_dut.sv")
+#: Words of the memories of the device under test: the same for all tests of an engine, which share a simulator.
+WORDS = {"source": 1024, "weights": 8192, "biases": 64, "taps": 256}
 CODES: dict[Activation, int] = {"linear": 0, "clip": 1, "tanh": 2, "sigmoid": 2}
 
 
@@ -94,6 +97,11 @@ def place(
     return (lane[0] * engine.tr + lane[1]) * engine.tc + lane[2], at
 
 
+def blocks_of_q(sides: Sequence[int], steps: Sequence[int], parallel: Sequence[int]) -> list[int]:
+    """Blocks of the outputs of one phase."""
+    return [math.ceil(math.ceil(side / step) / t) for side, step, t in zip(sides, steps, parallel, strict=True)]
+
+
 class Run:
     """One part on one engine: fills the images, gives the registers, and knows what must be written."""
 
@@ -126,9 +134,7 @@ class Run:
         blocks_out = [-(-side // t) for side, t in zip(self.sides_out, flat_out, strict=True)]
         steps_in, self.steps_out = strides(blocks_in, self.folds), strides(blocks_out, folds_out)
         self.strides = (s if layer.dimensions == 3 else 1, s, s)
-        q_blocks = [
-            -(-(-(-side // step)) // t) for side, step, t in zip(self.sides_out, self.strides, flat_in, strict=True)
-        ]
+        q_blocks = blocks_of_q(self.sides_out, self.strides, flat_in)
         assert math.prod(self.strides) * math.prod(q_blocks) <= e.psum_words, "too large for the test's engine"
 
         # Inputs; what is not one is random.
@@ -222,15 +228,13 @@ def prove(engine: Engine, parts: Sequence[Part], results: Path, seed: int) -> li
     data = []
     parameters: dict[str, int | str] = {
         "BITS": engine.bits, "ACC": engine.acc, "TM": engine.tm, "TN": engine.tn, "TZ": engine.tz, "TR": engine.tr,
-        "TC": engine.tc, "DRAIN": engine.drain, "PSUM_WORDS": engine.psum_words,
+        "TC": engine.tc, "DRAIN": engine.drain, "PSUM_WORDS": engine.psum_words, "SOURCE_WORDS": WORDS["source"],
+        "WEIGHT_WORDS": WORDS["weights"], "BIAS_WORDS": WORDS["biases"],
     }  # fmt: skip
     for name, words in files.items():
-        size = 256 if name == "taps" else 1 << max(1, (len(words) - 1).bit_length())
-        assert len(words) <= size, name
+        assert len(words) <= WORDS[name], f"{len(words)} {name}"
         data.append(results / f"{name}.hex")
-        data[-1].write_text("".join(f"{word:x}\n" for word in [*words, *[0] * (size - len(words))]))
-        if name != "taps":
-            parameters[{"source": "SOURCE", "weights": "WEIGHT", "biases": "BIAS"}[name] + "_WORDS"] = size
+        data[-1].write_text("".join(f"{word:x}\n" for word in [*words, *[0] * (WORDS[name] - len(words))]))
     if engine.table:
         data.append(results / "table.hex")
         data[-1].write_text(image(engine.table, engine.bits))
@@ -299,7 +303,7 @@ def draw(engine: Engine, rng: np.random.Generator) -> Part:
         steps = (stride if dimensions == 3 else 1, stride, stride)
         sides = (*(1,) * (3 - dimensions), *layer.shape_out)
         flat = (1 if merged_in else engine.tz, engine.tr, engine.tc)
-        blocks = [-(-(-(-side // step)) // t) for side, step, t in zip(sides, steps, flat, strict=True)]
+        blocks = blocks_of_q(sides, steps, flat)
         if math.prod(steps) * math.prod(blocks) > engine.psum_words or math.prod(sides) > 400:
             continue
         lag = int(rng.choice([0, 0, 5, 300]))
