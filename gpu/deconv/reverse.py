@@ -276,8 +276,8 @@ def _constants(
     weight = network.weight(index, arithmetic)
     elements = [tap.element for phase in phases(layer) for tap in phase.taps]
     flat = weight.reshape(layer.channels_in, -1, layer.channels_out)
-    places = [np.ravel_multi_index(element, layer.kernel_shape) for element in elements] or [0]  # unused, but no gap
-    taps = flat[:, places].transpose(1, 0, 2)  # (taps, in, out)
+    places = [int(np.ravel_multi_index(element, layer.kernel_shape)) for element in elements]
+    taps = flat[:, places or [0]].transpose(1, 0, 2)  # (taps, in, out); without taps one that is not used
     if isinstance(choice, Tile):
         taps = np.pad(taps, ((0, 0), (0, 0), (0, -layer.channels_out % choice.columns)))
         ordered = taps.reshape(len(taps), layer.channels_in // pack, pack, -1).transpose(0, 1, 3, 2)

@@ -64,7 +64,7 @@ def test_only_the_launch_modes_that_are_asked_for_are_tried(monkeypatch):
 
 
 def test_no_setting_at_all_is_an_error_that_says_why(monkeypatch):
-    with pytest.raises(DeviceError, match="no setting works here: .*cannot do this"):
+    with pytest.raises(DeviceError, match=r"no setting works here: .*cannot do this"):
         Faked(monkeypatch, {}).best(INPUTS, WANTED, 0.1, 1)
 
 
