@@ -639,7 +639,246 @@ module deconv_engine #(
       q_blocks_r, q_blocks_c, tap_write, tap_index, tap_value, DRAIN[0], PSUM_WORDS[0]
     };
   end else begin : g_input
-    // INPUT_ORIENTED
+    localparam int PSUM = PSUM_WORDS > 1 ? $clog2(PSUM_WORDS) : 1;
+    localparam int BZ = TZ > 1 ? $clog2(TZ) : 1;
+    localparam int BR = TR > 1 ? $clog2(TR) : 1;
+    localparam int BC = TC > 1 ? $clog2(TC) : 1;
+    localparam int BG = LANES > DRAIN ? $clog2(LANES / DRAIN) : 1;
+    localparam int TAG = 2 + PSUM + 2 * (BZ + BR + BC) + TZ + TR + TC;
+
+    wire group_start, group_half, scatter_ready, drain_busy;
+    wire [1:0] full, half_done;
+    wire [11:0] issue_fold;
+    wire [TAG-1:0] issue_tag, array_tag, sum_tag;
+    wire array_valid, array_first, array_last, sum_valid;
+    wire [LANES-1:0] read_mask;
+    logic [LANES-1:0] array_mask;
+    wire [LANES*TM*ACC-1:0] sums;
+    wire [PSUM-1:0] q_plane, q_row, drain_address;
+    wire [BG-1:0] drain_group;
+    wire drain_enable, drain_half;
+    wire [DRAIN*TM*ACC-1:0] drain_data;
+
+    // The table of taps.
+    (* no_rw_check *) logic [23:0] taps_table[256];
+    logic [23:0] tap_data;
+    wire [7:0] tap_address;
+
+    always_ff @(posedge clk) begin
+      if (tap_write) taps_table[tap_index] <= tap_value;
+      tap_data <= taps_table[tap_address];
+    end
+
+    // A RUN begins when the partial sums are zero.
+    logic waiting, started;
+    always_ff @(posedge clk) begin
+      waiting <= !rst && (run_start || (waiting && !scatter_ready));
+      started <= !rst && waiting && scatter_ready;
+    end
+    assign run_busy = waiting || started || drain_busy;
+
+    deconv_tiles #(
+        .TZ(TZ),
+        .TR(TR),
+        .TC(TC),
+        .ADDRESS(ADDRESS),
+        .WEIGHT(WEIGHT),
+        .PSUM(PSUM)
+    ) u_scheduler (
+        .clk(clk),
+        .rst(rst),
+        .start(started),
+        .src_base(src_base),
+        .in_z(in_z),
+        .in_r(in_r),
+        .in_c(in_c),
+        .in_blocks_z(in_blocks_z),
+        .in_blocks_r(in_blocks_r),
+        .in_blocks_c(in_blocks_c),
+        .in_folds(in_folds),
+        .in_stride_z(in_stride_z),
+        .in_stride_r(in_stride_r),
+        .in_stride_c(in_stride_c),
+        .in_skew_z(in_skew_z),
+        .groups(groups),
+        .merged(mode[0]),
+        .stride(stride),
+        .stride_z(stride_z),
+        .out_z(out_z),
+        .out_r(out_r),
+        .out_c(out_c),
+        .taps(taps),
+        .tap_base(tap_base),
+        .q_blocks_z(q_blocks_z),
+        .q_blocks_r(q_blocks_r),
+        .q_blocks_c(q_blocks_c),
+        .tap_address(tap_address),
+        .tap_data(tap_data),
+        .group_ready(group_ready),
+        .group_next(group_next),
+        .group_done(group_done),
+        .half_done(half_done),
+        .group_start(group_start),
+        .group_half(group_half),
+        .issue_valid(issue_valid),
+        .issue_address(issue_address),
+        .issue_mask(issue_mask),
+        .issue_weight(issue_weight),
+        .issue_first(issue_first),
+        .issue_last(issue_last),
+        .issue_fold(issue_fold),
+        .issue_present(issue_inside),
+        .issue_kept(issue_kept),
+        .issue_tag(issue_tag),
+        .stall_weights(stalled_weights),
+        .stall_drain(stalled_drain),
+        .q_plane(q_plane),
+        .q_row(q_row)
+    );
+
+    assign issue_fold_last = issue_last;
+    always_ff @(posedge clk) begin
+      for (int l = 0; l < LANES; l++) begin
+        activations[l*WORD+:WORD] <= src ? b_data[l*WORD+:WORD] : a_data[l*WORD+:WORD];
+        if (!read_mask[l]) activations[l*WORD+:WORD] <= '0;
+      end
+      array_mask <= read_mask;
+    end
+
+    delay #(
+        .WIDTH (TAG + 2),
+        .STAGES(READ)
+    ) u_issue (
+        .clk(clk),
+        .in ({issue_first, issue_last, issue_tag}),
+        .out({array_first, array_last, array_tag})
+    );
+
+    delay #(
+        .WIDTH (LANES),
+        .STAGES(READ - 1)
+    ) u_mask (
+        .clk(clk),
+        .in (issue_mask),
+        .out(read_mask)
+    );
+
+    logic [READ-1:0] valid;
+    always_ff @(posedge clk) valid <= rst ? '0 : {valid[READ-2:0], issue_valid};
+    assign array_valid = valid[READ-1];
+
+    deconv_array #(
+        .BITS(BITS),
+        .ACC (ACC),
+        .TM  (TM),
+        .TN  (TN),
+        .TZ  (TZ),
+        .TR  (TR),
+        .TC  (TC),
+        .TAG (TAG),
+        .ECP5(ECP5)
+    ) u_array (
+        .clk(clk),
+        .rst(rst),
+        .valid(array_valid),
+        .first(array_first),
+        .last(array_last),
+        .merged(mode[0]),
+        .tag(array_tag),
+        .mask(array_mask),
+        .activations(activations),
+        .weights(weights),
+        .sum_valid(sum_valid),
+        .sum_tag(sum_tag),
+        .sums(sums)
+    );
+
+    deconv_scatter #(
+        .ACC(ACC),
+        .TM(TM),
+        .TZ(TZ),
+        .TR(TR),
+        .TC(TC),
+        .DRAIN(DRAIN),
+        .PSUM_WORDS(PSUM_WORDS)
+    ) u_scatter (
+        .clk(clk),
+        .rst(rst),
+        .q_plane(q_plane),
+        .q_row(q_row),
+        .sum_valid(sum_valid),
+        .sum_tag(sum_tag),
+        .sums(sums),
+        .drain_enable(drain_enable),
+        .drain_half(drain_half),
+        .drain_address(drain_address),
+        .drain_group(drain_group),
+        .drain_data(drain_data),
+        .full(full),
+        .ready(scatter_ready)
+    );
+
+    wire [PART-1:0] part;
+    assign result_part = {LANES{part}};
+
+    deconv_drain #(
+        .BITS(BITS),
+        .ACC(ACC),
+        .TM(TM),
+        .TN(TN),
+        .TZ(TZ),
+        .TR(TR),
+        .TC(TC),
+        .DRAIN(DRAIN),
+        .ADDRESS(ADDRESS),
+        .PSUM(PSUM),
+        .BIAS(BIAS),
+        .TABLE(TABLE)
+    ) u_drain (
+        .clk(clk),
+        .rst(rst),
+        .start(started),
+        .groups(groups),
+        .merged_in(mode[0]),
+        .merged_out(mode[1]),
+        .activation(mode[3:2]),
+        .shift(shift),
+        .stride(stride),
+        .stride_z(stride_z),
+        .out_z(out_z),
+        .out_r(out_r),
+        .out_c(out_c),
+        .dst_base(dst_base),
+        .out_stride_z(out_stride_z),
+        .out_stride_r(out_stride_r),
+        .out_stride_c(out_stride_c),
+        .out_skew_z(out_skew_z),
+        .q_blocks_z(q_blocks_z),
+        .q_plane(q_plane),
+        .q_row(q_row),
+        .group_start(group_start),
+        .group_half(group_half),
+        .group_bias(group_bias),
+        .full(full),
+        .half_done(half_done),
+        .busy(drain_busy),
+        .bias_address(bias_address),
+        .bias(bias),
+        .drain_enable(drain_enable),
+        .drain_half(drain_half),
+        .drain_address(drain_address),
+        .drain_group(drain_group),
+        .drain_data(drain_data),
+        .write_enable(result_write),
+        .write_address(result_address),
+        .write_part(part),
+        .write_data(result_data)
+    );
+
+    wire unused_reverse = &{
+      1'b0, issue_fold, k_stride_z, k_stride_r, k_stride_c, k_step_z, k_step_r, k_step_c, start_high_z, start_high_r,
+      start_high_c, start_low_z, start_low_r, start_low_c
+    };
   end
 
   if (COUNTERS) begin : g_counters
