@@ -77,6 +77,11 @@ LINTED: dict[str, tuple[str, dict[str, int | str]]] = {
     "streamed": ("deconv_engine", {"BITS": 16, "ACC": 42, "TM": 2, "TN": 4, "W_WORDS": 16, "COUNTERS": 0}),
     "wide": ("deconv_engine", {"TM": 8, "TN": 2, "W_WORDS": 16, "TABLE": f'"{ZERO}"'}),
     "square": ("deconv_engine", {"TM": 2, "TN": 2, "W_WORDS": 16, "A_WORDS": 4, "B_WORDS": 16}),
+    "oriented": ("deconv_engine", {**IMAGES, "DATAFLOW": 1, "TM": 2, "TN": 4, "TR": 2, "TC": 2, "W_WORDS": 16}),
+    "merged": (
+        "deconv_engine",
+        {"DATAFLOW": 1, "BITS": 16, "ACC": 42, "TM": 2, "TN": 2, "TZ": 2, "TC": 2, "IO": 2, "DRAIN": 2, "W_WORDS": 16},
+    ),
     "core": ("deconv_core", {**IMAGES, "PROGRAM": f'"{ZERO}"', "TM": 1, "TN": 2, "W_WORDS": 16, "BIAS_WORDS": 4}),
 }
 
