@@ -7,6 +7,7 @@ its batches the nearest one counts, and for a shape that is not there `every` li
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -102,53 +103,55 @@ def _scatters(layer: Layer, size: int, n: int) -> Iterator[Scatter]:
 
 def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
     found = mma_gather.phases(layer)
-    wide = layer.channels_out * (len(found) if mma_gather.joined(layer) else 1)
-    sets = 1 if mma_gather.joined(layer) else len(found)
-    side = max(max(p.counts) for p in found)
+    joined, most = mma_gather.joined(layer), mma_gather.most_taps(layer)
+    wide, sets = layer.channels_out * (len(found) if joined else 1), 1 if joined else len(found)
     rows = n * math.prod(max(p.counts[axis] for p in found) for axis in range(layer.dimensions))
-    steps = mma_gather.most_taps(layer) * mma_gather.chunks(layer, size)
-    orders = (False, True) if n >= 16 and side > 1 and mma_gather.most_taps(layer) > 1 else (False,)
-    widths = [
-        w for w in (16, 32, 64, 128, 256) if w < 2 * wide and (w >= 32 or wide <= 16) and (w >= 64 or w * 64 >= wide)
-    ]
-    for order in orders:
-        for bn in widths:
-            each = sets * -(-wide // bn)
-            for mt, wgs, stages, blocks in _TILES:
-                tile = Gather(bn, mt, wgs, stages, 1, blocks, order)
-                if bn * mt > 256 or (bn < 64 and wgs * mt > 2) or tile.shared(layer, size) * blocks > 224 * 1024:
-                    continue
-                if tile.bm > 64 and (rows < tile.bm or rows * each < _MANY * 8 / 4):
-                    continue
-                tiles = -(-rows // tile.bm) * each
-                for split in (1, 2, 4, 8):
-                    if split == 1 or (tile.bm == 64 and tiles * split <= _FULL and steps >= 2 * split):
-                        yield replace(tile, split=split)
-                for pair in (2, 4):
-                    if rows >= pair * tile.bm and stages == 4:
-                        yield replace(tile, pair=pair)
+    steps = most * mma_gather.chunks(layer, size)
+    orders = (False, True) if n >= 16 and most > 1 else (False,)
+    uneven = len({len(p.taps) for p in found}) > 1
+    for order, bn in itertools.product(orders, [w for w in _WIDTHS if w < 2 * wide and w * 2048 >= wide] or [16]):
+        each = sets * -(-wide // bn)
+        for mt, wgs, stages, blocks in _TILES:
+            tile = Gather(bn, mt, wgs, stages, 1, blocks, order)
+            if bn * mt > 256 or (bn < 64 and mt > 1) or tile.shared(layer, size) * blocks > 226 * 1024:
+                continue
+            if blocks * (wgs + 1) * 128 * (mt * bn // 2 + 40) > 65536 or (tile.bm > 64 and rows * each < _MANY * 2):
+                continue
+            tiles = -(-rows // tile.bm) * each
+            for split in (1, 2, 4, 8):
+                if split == 1 or (tile.bm == 64 and tiles * split <= _FULL and steps >= 2 * split):
+                    yield replace(tile, split=split)
+            for pair, major in ((2, False), (1, True), (2, True)):
+                if rows >= pair * tile.bm and (uneven or not major) and tiles >= 128 and steps > 2:
+                    yield replace(tile, pair=pair, group_major=major)
 
 
 def _halos(layer: Layer, size: int, n: int) -> Iterator[Halo]:
-    counts = mma_gather.three(tuple(-(-side // layer.stride) for side in layer.shape_out))
-    for tile in _REGIONS if layer.channels_out >= 16 else ():
+    if layer.channels_out < 16:
+        return
+    counts = mma_gather.phases(layer)[0].counts
+    for tile in _REGIONS:
         regions = mma_halo.regions(layer, Halo(16, tile))
         if tile[0] > n or (tile[0] > 1 and math.prod(regions) > 1):
             continue
-        if any(t > max(8, c) or (t < c and c % t) for t, c in zip(tile[1:], counts, strict=True)):
+        if any(t > max(8, c) or (t < c and c % t) for t, c in zip(tile[1:], mma_gather.three(counts), strict=True)):
             continue
         rows = math.prod(tile)
-        for bn in (32, 64, 128, 256):
-            if bn >= 2 * max(32, layer.channels_out) or bn * rows > 2**15:
+        for bn, stages in itertools.product((32, 64, 128), (4, 8)):
+            groups = len(mma_gather.phases(layer)) * -(-layer.channels_out // bn)
+            if bn >= 2 * max(32, layer.channels_out):
                 continue
-            for mt, wgs in {64: ((1, 1),), 128: ((1, 2),), 256: ((2, 2),)}[rows]:
-                for stages, blocks in ((4, 1), (4, 2), (6, 1), (4, 3)):
-                    choice = Halo(bn, tile, mt, wgs, stages, blocks)
-                    fits = mma_halo.geometry(layer, choice, size)["shared"] * blocks <= 224 * 1024
-                    if fits and blocks * wgs * (mt * bn // 2 + 60) * 128 <= 65536:
-                        yield from (replace(choice, pair=p) for p in (1, 2, 4) if n * math.prod(regions) >= p * tile[0])
+            for mt, wgs in {64: ((1, 1),), 128: ((1, 2), (2, 1)), 256: ((2, 2), (1, 4))}[rows]:
+                choice = Halo(bn, tile, mt, wgs, stages)
+                room = 226 * 1024 // mma_halo.geometry(layer, choice, size)[1]
+                blocks = min(room, 65536 // ((wgs * 128 + 32) * (mt * bn // 2 + 56)), 4)
+                for sets in (1, 2, 4, 8):
+                    if blocks and sets <= groups and n * math.prod(regions) // tile[0] * sets <= 2**15:
+                        yield replace(choice, blocks=blocks, sets=sets)
 
 
+#: Columns of a block.
+_WIDTHS = (32, 64, 128, 256)
 #: Items and positions (depth, rows, columns) of a region.
 _REGIONS = (
     (1, 1, 8, 8),
@@ -167,8 +170,6 @@ _TILES = (
     (1, 1, 6, 1),
     (1, 2, 4, 1),
     (1, 2, 3, 2),
+    (1, 2, 4, 2),
     (2, 2, 4, 1),
-    (2, 2, 3, 1),
-    (2, 1, 4, 2),
-    (1, 2, 5, 1),
 )

@@ -28,8 +28,8 @@ class Gather:
     """What tuning may choose: columns of a block, tiles of 64 rows of a warpgroup, warpgroups, stages of the ring.
 
     `split`: blocks that share the products of a tile; `blocks`: those that a multiprocessor must have room for;
-    `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps; `pair`: blocks
-    that fetch weights for each other.
+    `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps;
+    `pair`: blocks that fetch weights for each other; `group_major`: all blocks of the group with most taps go first.
     """
 
     bn: int
@@ -40,25 +40,25 @@ class Gather:
     blocks: int = 1
     position_major: bool = False
     pair: int = 1
+    group_major: bool = False
 
     @property
     def bm(self) -> int:
         """Rows of a block."""
         return 64 * self.mt * self.wgs
 
-    def ring(self, steps: int) -> tuple[int, int]:
-        """(stages, steps that are fetched in advance) when no tile takes more than `steps` steps."""
-        return (steps, steps) if steps <= self.stages else (self.stages, self.stages - 2)
+    def ring(self, layer: Layer, size: int) -> int:
+        """Stages: no more than the steps of a tile."""
+        return min(self.stages, -(-most_taps(layer) * chunks(layer, size) // self.split))
 
     def shared(self, layer: Layer, size: int) -> int:
         """Bytes of shared memory of a block."""
-        taps = most_taps(layer)
-        stages, _ = self.ring(taps * chunks(layer, size))
-        ring = max(stages * (self.bm + self.bn) * 128, self.bm * (self.bn + 8) * 4)
-        return 1024 + ring + self.bm * 8 + (2 * taps + 3) // 4 * 16 + 16 * stages + 16
+        stages = self.ring(layer, size)
+        ring = max(stages * (self.bm + self.bn) * 128, left(self.bm, self.bn, self.split, size))
+        return 1024 + ring + self.bm * 16 + self.bn * 8 + 16 + (2 * most_taps(layer) + 3) // 4 * 16 + 16 * stages
 
     def __str__(self) -> str:
-        order = " position-major" if self.position_major else ""
+        order = " position-major" * self.position_major + " group-major" * self.group_major
         more = f"mt={self.mt} stages={self.stages} split={self.split} pair={self.pair} blocks={self.blocks}"
         return f"gather {self.bm}x{self.bn} {more}{order}"
 
@@ -129,6 +129,11 @@ def most_taps(layer: Layer) -> int:
     return max(1, *(len(p.taps) for p in phases(layer)))
 
 
+def left(bm: int, bn: int, split: int, size: int) -> int:
+    """Bytes of a block's results in shared memory."""
+    return bm * (bn + 8) * 4 if split > 1 else bm * (bn * size + 16)
+
+
 def chunks(layer: Layer, size: int) -> int:
     """Steps of a tap: 128 bytes of input channels each."""
     return -(-layer.channels_in * size // 128)
@@ -153,7 +158,7 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
         ENTRY,
         ("in", "out", *constants, n),
         -(-tiles // choice.pair) * choice.pair * groups * choice.split,
-        128 * choice.wgs,
+        128 * (choice.wgs + 1),
         choice.shared(layer, values.size),
         OPTIONS,
         dependent=True,
@@ -163,8 +168,6 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
 
 def _text(values: Numbers, choice: Gather, groups: int) -> str:
     layer, own = values.layer, spread(values.layer)
-    taps = most_taps(layer)
-    stages, ahead = choice.ring(taps * chunks(layer, values.size))
     macros = {
         "INT8": int(values.size == 1),
         "CIN": layer.channels_in,
@@ -175,16 +178,16 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         **sides("Q", tuple(-(-side // own.stride) for side in layer.shape_out)),
         "OUT": layer.channels_out,
         "GROUPS": groups,
-        "TAPS": taps,
+        "TAPS": most_taps(layer),
         "BN": choice.bn,
         "MT": choice.mt,
         "WGS": choice.wgs,
-        "STAGES": stages,
-        "AHEAD": ahead,
+        "STAGES": choice.ring(layer, values.size),
         "SPLIT": choice.split,
         "PAIR": choice.pair,
         "BLOCKS": choice.blocks,
         "POSITION_MAJOR": int(choice.position_major),
+        "GROUP_MAJOR": int(choice.group_major),
         "STORED": stored(layer, values.size),
         **values.macros,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpu.deconv.launch import Launch, Stage, Unsupported
 from gpu.deconv.layout import Network
-from gpu.deconv.mma_gather import chunks, constants_of, most_taps, phases, sides, stored, three
+from gpu.deconv.mma_gather import chunks, constants_of, left, most_taps, phases, sides, stored, three
 from gpu.deconv.mma_numbers import Numbers, numbers
 from gpu.deconv.mma_text import OPTIONS, text
 from workloads.deconv.layer import Layer
@@ -22,7 +22,7 @@ class Halo:
     """What tuning may choose: columns, tiles of 64 rows of a warpgroup, warpgroups, stages of the weights.
 
     `tile`: items and positions (depth, rows, columns) of a region; `blocks`: those a multiprocessor must have room for;
-    `pair`: blocks that fetch weights for each other.
+    `pair`: blocks that fetch weights for each other; `sets`: blocks of a region that share its phases.
     """
 
     bn: int
@@ -32,10 +32,12 @@ class Halo:
     stages: int = 5
     blocks: int = 1
     pair: int = 1
+    sets: int = 1
 
     def __str__(self) -> str:
         region = "x".join(map(str, self.tile))
-        return f"halo {region}, {self.bn} mt={self.mt} stages={self.stages} pair={self.pair} blocks={self.blocks}"
+        more = f"mt={self.mt} stages={self.stages} pair={self.pair} sets={self.sets} blocks={self.blocks}"
+        return f"halo {region}, {self.bn} {more}"
 
 
 def check(layer: Layer, size: int) -> None:
@@ -45,41 +47,30 @@ def check(layer: Layer, size: int) -> None:
         raise Unsupported(
             f"{layer.name}: {layer.channels_in} channels of {size} bytes; a multiple of 16 bytes is needed"
         )
-    if min(len(p.taps) for p in found) < 2:
-        raise Unsupported(f"{layer.name}: a phase with fewer than two taps")
+    if min(len(p.taps) for p in found) < 1 or any(p.counts != found[0].counts for p in found):
+        raise Unsupported(f"{layer.name}: a phase without taps, or phases of different sizes")
     if most_taps(layer) > 32 or min(layer.shape[-2:]) < SIDE:
         raise Unsupported(f"{layer.name}: an input of {layer.shape}; at least {SIDE} rows and columns are needed")
 
 
-def extent(layer: Layer) -> tuple[int, int, int]:
-    """How far the reaches of a group lie apart, in each of three dimensions."""
-    apart = [0, 0, 0]
-    for phase in phases(layer):
-        reaches = [three(tap.reach, 0) for tap in phase.taps]
-        apart = [max(a, max(r) - min(r)) for a, r in zip(apart, zip(*reaches, strict=True), strict=True)]
-    return apart[0], apart[1], apart[2]
+def reaches(layer: Layer) -> tuple[list[int], list[int]]:
+    """(smallest, largest) reach of any tap in each of three dimensions."""
+    found = [three(tap.reach, 0) for phase in phases(layer) for tap in phase.taps]
+    return [min(r) for r in zip(*found, strict=True)], [max(r) for r in zip(*found, strict=True)]
 
 
-def geometry(layer: Layer, choice: Halo, size: int) -> dict[str, int]:
-    """Stages of the weights, steps ahead, chunks of inputs that are kept, and bytes of shared memory."""
-    parts, fewest = chunks(layer, size), min(len(p.taps) for p in phases(layer))
-    steps = most_taps(layer) * parts
-    stages, ahead = (steps, steps) if steps <= choice.stages and parts == 1 else (choice.stages, choice.stages - 2)
-    if parts > 1 and ahead >= fewest:
-        stages, ahead = fewest + 1, fewest - 1
-    units = 8 if parts > 1 else -(-layer.channels_in * size // 32) * 2
-    items, *region = choice.tile
-    positions = items * math.prod(t + e for t, e in zip(region, extent(layer), strict=True))
-    keep = -(-units * ((positions + 6) // 8 * 8 + 1) * 16 // 1024) * 1024
-    kept = min(2, parts)
+def geometry(layer: Layer, choice: Halo, size: int) -> tuple[list[int], int]:
+    """(positions that a region's taps reach in each of three dimensions, bytes of shared memory of a block)."""
+    smallest, largest = reaches(layer)
+    reached = [t + high - low for t, low, high in zip(choice.tile[1:], smallest, largest, strict=True)]
+    parts = chunks(layer, size)
+    units = 8 * parts if parts > 1 else -(-layer.channels_in * size // 32) * 2
+    positions = (choice.tile[0] * math.prod(reached) + 6) // 8 * 8 + 1
+    keep = -(-units * positions * 16 // 1024) * 1024
+    groups = len(phases(layer)) * -(-layer.channels_out // choice.bn)
     bm = 64 * choice.mt * choice.wgs
-    ring = max(kept * keep + stages * choice.bn * 128, bm * (choice.bn + 8) * 4)
-    return {
-        "stages": stages,
-        "ahead": ahead,
-        "kept": kept,
-        "shared": 1024 + ring + bm * 8 + most_taps(layer) * 4 + 32 + 16 * stages,
-    }
+    tables = bm * 8 + groups * choice.bn * 8 + (groups * most_taps(layer) + 3) // 4 * 16 + 16 * choice.stages
+    return reached, 1024 + keep + choice.stages * choice.bn * 128 + left(bm, choice.bn, 1, size) + tables
 
 
 def regions(layer: Layer, choice: Halo) -> tuple[int, int, int]:
@@ -97,22 +88,22 @@ def stage(network: Network, index: int, choice: Halo, arithmetic: str, n: int) -
     assert math.prod(choice.tile) == 64 * choice.mt * choice.wgs
     constants = constants_of(values, choice.bn)
     groups = len(constants["table"])
-    size = geometry(layer, choice, values.size)
+    reached, shared = geometry(layer, choice, values.size)
     items = -(-n // choice.tile[0]) * math.prod(regions(layer, choice))
     launch = Launch(
-        _text(values, choice, groups, size),
+        _text(values, choice, groups, reached),
         ENTRY,
         ("in", "out", *constants, n),
-        -(-items // choice.pair) * choice.pair * groups,
-        128 * choice.wgs,
-        size["shared"],
+        -(-items // choice.pair) * choice.pair * choice.sets,
+        128 * choice.wgs + 32,
+        shared,
         OPTIONS,
         dependent=True,
     )
     return Stage((launch,), constants)
 
 
-def _text(values: Numbers, choice: Halo, groups: int, size: dict[str, int]) -> str:
+def _text(values: Numbers, choice: Halo, groups: int, reached: list[int]) -> str:
     layer = values.layer
     macros = {
         "INT8": int(values.size == 1),
@@ -122,7 +113,9 @@ def _text(values: Numbers, choice: Halo, groups: int, size: dict[str, int]) -> s
         **sides("S", (layer.stride,) * layer.dimensions),
         "TI": choice.tile[0],
         **sides("T", choice.tile[1:]),
-        **sides("E", extent(layer)),
+        **sides("L", tuple(reaches(layer)[1])),
+        **sides("H", tuple(reached)),
+        **sides("Q", phases(layer)[0].counts),
         **sides("B", regions(layer, choice)),
         "OUT": layer.channels_out,
         "GROUPS": groups,
@@ -130,9 +123,8 @@ def _text(values: Numbers, choice: Halo, groups: int, size: dict[str, int]) -> s
         "BN": choice.bn,
         "MT": choice.mt,
         "WGS": choice.wgs,
-        "STAGES": size["stages"],
-        "AHEAD": size["ahead"],
-        "KEPT": size["kept"],
+        "STAGES": choice.stages,
+        "SETS": choice.sets,
         "SPLIT": 1,
         "PAIR": choice.pair,
         "BLOCKS": choice.blocks,

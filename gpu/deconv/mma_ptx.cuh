@@ -38,7 +38,12 @@ template <int LEFT> __device__ __forceinline__ void copies_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
-// What this thread wrote to shared memory may be read by wgmma after the next barrier.
+// Come to a barrier in shared memory when the copies that this thread began are done.
+__device__ __forceinline__ void copies_come(uint barrier) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+// What was written to shared memory, by this thread or before a barrier that it has passed, may be read by wgmma.
 __device__ __forceinline__ void show_to_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 __device__ __forceinline__ void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -73,6 +78,10 @@ __device__ __forceinline__ void barrier_expect(uint barrier, uint bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
+__device__ __forceinline__ void barrier_come(uint barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 // Come to the barrier at the same place of block `rank` of the cluster.
 __device__ __forceinline__ void barrier_come(uint barrier, uint rank) {
     asm volatile("{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
@@ -101,6 +110,9 @@ __device__ __forceinline__ void bulk_copy(uint to, const void *from, uint bytes,
                  : "memory");
 #endif
 }
+
+// Barrier of the first `count` threads of the block.
+__device__ __forceinline__ void some_sync(int count) { asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory"); }
 
 // All blocks of the cluster have come here, and see what each wrote to its shared memory.
 __device__ __forceinline__ void cluster_sync() {

@@ -23,7 +23,7 @@ def text(kernel: str, macros: Mapping[str, int]) -> str:
 
 
 def wgmma(columns: int, int8: bool) -> str:
-    """The function `wgmma(d, a, b)`: d (64 x columns) += a b of operands in shared memory, 32 bytes of products.
+    """The function `wgmma(d, a, b, add)`: d (64 x columns) = a b + d, or a b unless `add`; 32 bytes of products.
 
     Sums of a thread: d[4 j + 2 h + e] is row 16 warp + 8 h + lane / 4, column 8 j + 2 (lane % 4) + e.
     """
@@ -34,8 +34,8 @@ def wgmma(columns: int, int8: bool) -> str:
     form = f"m64n{columns}k32.s32.s8.s8" if int8 else f"m64n{columns}k16.f32.f16.f16"
     tail = "" if int8 else ", 1, 1, 0, 0"
     return (
-        f"__device__ __forceinline__ void wgmma(Acc (&d)[{count}], u64 a, u64 b) {{\n"
+        f"__device__ __forceinline__ void wgmma(Acc (&d)[{count}], u64 a, u64 b, int add) {{\n"
         f'    asm volatile("{{.reg .pred p; setp.ne.b32 p, %{count + 2}, 0; wgmma.mma_async.sync.aligned.{form} '
         f'{{{registers}}}, %{count}, %{count + 1}, p{tail};}}"\n'
-        f'                 : {operands}\n                 : "l"(a), "l"(b), "r"(1));\n}}\n'
+        f'                 : {operands}\n                 : "l"(a), "l"(b), "r"(add));\n}}\n'
     )

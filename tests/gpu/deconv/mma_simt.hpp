@@ -61,7 +61,7 @@ struct Block {
     std::map<unsigned, Barrier> barriers;
     std::unique_ptr<char[]> memory{new char[MEMORY + 1024]};
     std::vector<Meeting> warps, warpgroups;
-    Meeting barrier;
+    Meeting barrier, some;
     char *first() { return memory.get() + (-(uintptr_t)memory.get() & 1023); }
 };
 std::vector<Thread> threads;  // of the whole cluster
@@ -102,6 +102,8 @@ template <class Given, class All> void together(Meeting &meeting, int count, Giv
     meet(meeting, count, [&] { all([&](int thread) -> Given & { return *(Given *)meeting.given[thread]; }); });
 }
 inline void __syncthreads() { meet(block().barrier, block_threads, [] {}); }
+inline void __syncwarp() { meet(block().warps[threadIdx.x / 32], 32, [] {}); }
+inline void some_sync(int count) { meet(block().some, count, [] {}); }
 inline void cluster_sync() { meet(cluster, block_threads * (int)blocks.size(), [] {}); }
 
 inline unsigned address(const void *p) {
@@ -137,6 +139,8 @@ inline void barrier_expect(unsigned at, unsigned bytes) {
     barrier.bytes += bytes;
     come(barrier);
 }
+inline void barrier_come(unsigned at) { come(barrier_of(at, block())); }
+inline void copies_come(unsigned at) { barrier_come(at); }
 inline void barrier_come(unsigned at, unsigned rank) { come(barrier_of(at, blocks[rank])); }
 // The first wait is for the first passing: a parity that differs from that of the passings so far means passed.
 inline void barrier_wait(unsigned at, unsigned parity) {
@@ -235,8 +239,8 @@ template <class Sum> void operand_row(Sum *to, uint64_t descriptor, int row) {
         numbers(to + word * PER_WORD<Sum>, value);
     }
 }
-template <class Sum, int N> void wgmma(Sum (&d)[N], uint64_t a, uint64_t b) {
-    struct Given { Sum *d; uint64_t a, b; } mine{d, a, b};
+template <class Sum, int N> void wgmma(Sum (&d)[N], uint64_t a, uint64_t b, int add) {
+    struct Given { Sum *d; uint64_t a, b; int add; } mine{d, a, b, add};
     together(block().warpgroups[threadIdx.x / 128], 128, mine, [](auto of) {
         constexpr int COLUMNS = 2 * N, DEEP = 8 * PER_WORD<Sum>;
         static Sum left[64][32], right[COLUMNS][32];
@@ -248,7 +252,8 @@ template <class Sum, int N> void wgmma(Sum (&d)[N], uint64_t a, uint64_t b) {
             for (int column = 0; column < COLUMNS; ++column) {
                 Sum sum = 0;
                 for (int k = 0; k < DEEP; ++k) sum += left[row][k] * right[column][k];
-                of(row / 16 * 32 + row % 8 * 4 + column % 8 / 2).d[column / 8 * 4 + row % 16 / 8 * 2 + column % 2] += sum;
+                Sum &to = of(row / 16 * 32 + row % 8 * 4 + column % 8 / 2).d[column / 8 * 4 + row % 16 / 8 * 2 + column % 2];
+                to = of(0).add ? to + sum : sum;
             }
     });
 }
