@@ -313,8 +313,15 @@ def draw(engine: Engine, rng: np.random.Generator) -> Part:
 
 @pytest.mark.parametrize("number", range(len(ENGINES)))
 def test_random_layers(tmp_path: Path, number: int) -> None:
+    engine = ENGINES[number]
     rng = np.random.default_rng(100 + number)
-    prove(ENGINES[number], [draw(ENGINES[number], rng) for _ in range(6)], tmp_path, 100 + number)
+    # Those that meet every branch come first: upsampled volumes, and images with every kind of lanes.
+    volume = Layer("volume", (3, 2, 2), 3, 3, 4, 2, 1, activation="linear")
+    square = Layer("image", (3, 3), engine.tn * engine.tz + 1, 2 * engine.tn, 3, 1, 1, activation="clip")
+    parts = [Part(volume, skew_out=1 % engine.tz), Part(square)]
+    if engine.tz > 1:
+        parts += [Part(square, merged_in=True), Part(square, merged_out=True), Part(square, True, True)]
+    prove(engine, [*parts, *(draw(engine, rng) for _ in range(6))], tmp_path, 100 + number)
 
 
 def test_a_slab_of_a_volume_is_the_volume_s_slab(tmp_path: Path) -> None:
