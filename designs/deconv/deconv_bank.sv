@@ -1,5 +1,5 @@
 // One bank of activation memory: WORDS words of PARTS parts, each of which can be written alone. One write and one read
-// a cycle; `read_data` is the word at `read_address` one cycle before, of before a write in that cycle.
+// a cycle; `read_data` is the word at `read_address` two cycles before, of before a write in that cycle.
 `default_nettype none
 
 module deconv_bank #(
@@ -26,13 +26,14 @@ module deconv_bank #(
   // A memory for each part: no tool needs to know of writes to a part of a word.
   for (genvar p = 0; p < PARTS; p++) begin : g_part
     (* no_rw_check *) logic [BITS-1:0] memory[WORDS];
-    logic [BITS-1:0] word;
+    logic [BITS-1:0] word, late;  // block RAM is slow: nothing follows it but a register
 
     always_ff @(posedge clk) begin
       if (write[p]) memory[write_address] <= write_data[p*BITS+:BITS];
       word <= memory[read_address];
+      late <= word;
     end
-    assign read_data[p*BITS+:BITS] = word;
+    assign read_data[p*BITS+:BITS] = late;
   end
 endmodule
 

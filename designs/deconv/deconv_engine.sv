@@ -97,7 +97,7 @@ module deconv_engine #(
   localparam int COUNT = $clog2(LANES) + 1;
   localparam int SOURCES = WIDE / (TN < 1 ? 1 : TN);
   // Cycles from an issue to its data and weights.
-  localparam int READ = 3;
+  localparam int READ = 4;
 
   if (BITS != 8 && BITS != 16) begin : g_bits
     $error("deconv_engine: BITS must be 8 or 16");

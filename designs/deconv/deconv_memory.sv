@@ -1,6 +1,6 @@
 // An activation memory: a bank for each lane, read by a RUN (the same word of all banks) or a STORE, written by a RUN
 // (any part of any word of each bank) or a LOAD (one word of some banks). A RUN comes first; LOAD and STORE wait.
-// A read is on `data` two cycles after its address, and so are its banks' whole words for a STORE.
+// A read is on `data` three cycles after its address, and so are its banks' whole words for a STORE.
 `default_nettype none
 
 module deconv_memory #(

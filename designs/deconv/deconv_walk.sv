@@ -47,24 +47,24 @@ module deconv_walk #(
   localparam logic [BR-1:0] MASK_R = LR[BR-1:0];
   localparam logic [BC-1:0] MASK_C = LC[BC-1:0];
   localparam logic [BC-1:0] STEP_C = COLUMNS[BC-1:0] & MASK_C;
-  localparam logic [9:0] STEP = COLUMNS[9:0];
+  localparam int STEPS = $clog2(COLUMNS);
 
   // Place within the block, and the bank's offset from it, in each dimension.
   logic [BZ-1:0] place_z, shift_z, word_z;
   logic [BR-1:0] place_r, shift_r;
   logic [BC-1:0] place_c, shift_c;
   logic [ADDRESS-1:0] slice, row, column;  // addresses of word 0 where these begin
-  logic [9:0] z, r, c;
-  logic [11:0] w;
+
+  // How many steps come after the present one in each dimension; whether none does. A reload takes a cycle to work out.
+  logic [9:0] z_left, r_left, c_left, r_all, c_all;
+  logic [11:0] w_left, w_all;
+  logic last_z, last_r, last_c, last_w, r_one, c_one, w_one;
+  wire [9:0] columns_less = (columns - 10'd1) >> STEPS;
 
   assign bank_z = (merged ? word_z : place_z + shift_z) & MASK_Z;
   assign bank_r = (place_r + shift_r) & MASK_R;
   assign bank_c = (place_c + shift_c) & MASK_C;
 
-  wire last_w = w + 12'd1 == words;
-  wire last_c = c + STEP >= columns;
-  wire last_r = r + 10'd1 == rows;
-  wire last_z = z + 10'd1 == depth;
   assign last = last_w && last_c && last_r && last_z;
 
   wire [BZ-1:0] next_z = (place_z + 1'b1) & MASK_Z;
@@ -76,36 +76,49 @@ module deconv_walk #(
   wire [ADDRESS-1:0] next_column = next_c == '0 ? column + stride_c : column;
 
   always_ff @(posedge clk) begin
+    w_all <= words - 12'd1;
+    w_one <= words == 12'd1;
+    c_all <= columns_less;
+    c_one <= columns_less == '0;
+    r_all <= rows - 10'd1;
+    r_one <= rows == 10'd1;
     if (step) begin
       if (!last_w) begin
-        w <= w + 12'd1;
+        w_left <= w_left - 12'd1;
+        last_w <= w_left == 12'd1;
         word_z <= next_word_z;
         if (!merged || next_word_z == '0) address <= address + 1'b1;
       end else begin
-        w <= '0;
+        w_left <= w_all;
+        last_w <= w_one;
         word_z <= '0;
         if (!last_c) begin
-          c <= c + STEP;
+          c_left <= c_left - 10'd1;
+          last_c <= c_left == 10'd1;
           place_c <= next_c;
           if (next_c == '0) shift_c <= shift_c + 1'b1;
           column  <= next_column;
           address <= next_column;
         end else begin
-          c <= '0;
+          c_left <= c_all;
+          last_c <= c_one;
           place_c <= '0;
           shift_c <= '0;
           if (!last_r) begin
-            r <= r + 10'd1;
+            r_left <= r_left - 10'd1;
+            last_r <= r_left == 10'd1;
             place_r <= next_r;
             if (next_r == '0) shift_r <= shift_r + 1'b1;
             row <= next_row;
             column <= next_row;
             address <= next_row;
           end else begin
-            r <= '0;
+            r_left <= r_all;
+            last_r <= r_one;
             place_r <= '0;
             shift_r <= '0;
-            z <= z + 10'd1;
+            z_left <= z_left - 10'd1;
+            last_z <= z_left == 10'd1;
             place_z <= next_z;
             if (next_z == '0) shift_z <= shift_z + 1'b1;
             slice <= next_slice;
@@ -117,15 +130,19 @@ module deconv_walk #(
       end
     end
     if (start) begin
-      w <= '0;
+      w_left <= words - 12'd1;
+      last_w <= words == 12'd1;
       word_z <= '0;
-      c <= '0;
+      c_left <= columns_less;
+      last_c <= columns_less == '0;
       place_c <= '0;
       shift_c <= '0;
-      r <= '0;
+      r_left <= rows - 10'd1;
+      last_r <= rows == 10'd1;
       place_r <= '0;
       shift_r <= '0;
-      z <= '0;
+      z_left <= depth - 10'd1;
+      last_z <= depth == 10'd1;
       place_z <= '0;
       shift_z <= skew_z[BZ-1:0];
       slice <= base;

@@ -5,7 +5,7 @@
 // bias_base + g. Streamed: two halves, filled in turn by the stream, which brings a beat with the biases of a group,
 // then a beat for each of its words, the last one with tlast; it runs ahead of the computation, also into the next RUN.
 //
-// `weights` are there READ = 3 cycles after their address, `bias` two cycles after `bias_address`.
+// `weights` are there READ = 4 cycles after their address, `bias` two cycles after `bias_address`.
 `default_nettype none
 
 module deconv_weights #(
@@ -85,7 +85,7 @@ module deconv_weights #(
         .WIDTH(WORD),
         .DEPTH(WORDS),
         .FILE(WEIGHTS),
-        .REGISTERS(2)
+        .REGISTERS(3)
     ) u_weights (
         .clk(clk),
         .address(read_address),
@@ -125,7 +125,7 @@ module deconv_weights #(
 
     (* no_rw_check *) logic [WORD-1:0] memory[WORDS];
     (* no_rw_check *) logic [BIAS_WORD-1:0] bias_memory[4];
-    logic [WORD-1:0] word, word_out;
+    logic [WORD-1:0] word, word_late, word_out;
     logic [BIAS_WORD-1:0] bias_word, bias_out;
 
     always_ff @(posedge clk) begin
@@ -133,7 +133,8 @@ module deconv_weights #(
       if (take && biases_next) bias_memory[filling] <= s_axis_tdata[BIAS_WORD-1:0];
       read_address <= {present[0], {(WEIGHT - 1) {1'b0}}} | address;
       word <= memory[read_address];
-      word_out <= word;
+      word_late <= word;
+      word_out <= word_late;
       bias_word <= bias_memory[bias_address];
       bias_out <= bias_word;
     end

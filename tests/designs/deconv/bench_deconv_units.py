@@ -336,7 +336,7 @@ async def deconv_weights(dut: Any) -> None:
         if ready and present < len(groups):
             n = rng.randrange(len(groups[present]))
             dut.address.value = n
-            checks.append((cycle + 4, "weights", groups[present][n]))
+            checks.append((cycle + 5, "weights", groups[present][n]))
             old = max(0, present - rng.randrange(3))
             dut.bias_address.value = old % 4
             checks.append((cycle + 3, "bias", biases[old]))
@@ -397,7 +397,7 @@ async def deconv_memory(dut: Any) -> None:
         at = run_at if run_read else store_at
         if cycle > len(fill) + 2:
             word_of = [packed(held[lane][at], bits) for lane in range(lanes)]
-            checks[cycle + 2] = packed(word_of, bits * parts)
+            checks[cycle + 3] = packed(word_of, bits * parts)
         for lane in range(lanes):
             if write >> lane & 1:
                 written.append((lane, where[lane], cycle, [(part[lane], data[lane])]))
