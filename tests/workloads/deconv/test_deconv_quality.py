@@ -179,6 +179,18 @@ def test_pictures_span_the_range() -> None:
     ]  # fmt: skip
 
 
+def test_real_pictures_are_test_images() -> None:
+    found = samples.real("digits", 450, seed=3)
+    levels = digits.load().test.pixels.astype(int) + 8  # 0 to 16
+    assert found.shape == (450, 8, 8, 1)
+    as_levels = np.round(found / 255 * 16).astype(int)
+    assert sorted(image.tobytes() for image in as_levels) == sorted(image.tobytes() for image in levels)
+    assert np.array_equal(found[:9], samples.real("digits", 9, seed=3))
+    assert not np.array_equal(found[:9], samples.real("digits", 9, seed=4))
+    with pytest.raises(ValueError, match="'mnist' was not trained"):
+        samples.real("mnist", 1)
+
+
 def test_what_generates_nothing_has_no_pictures() -> None:
     with pytest.raises(ValueError, match="'vnet' generates nothing to look at"):
         samples.pictures("vnet", 1, "fixed8")
