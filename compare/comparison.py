@@ -18,6 +18,7 @@ from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio, same_res
 from compare.rows import LAYER, ORACLE, SIMULATION, Row, newest, rows_of, text, with_quality
 from compare.samples import Sheet, is_sheet, sheets_of
 from compare.stale import StaleCheck
+from compare.steady import borne_out
 from compare.store import REFERENCE, RESULTS, Problem, scan
 from compare.variation import Variation, is_variation, variations, with_variation
 
@@ -99,7 +100,7 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     layers, resimulated = newest(told["layer"])
     apart, repeated = newest(told["variation"])
     others, superseded = newest(told["row"])
-    joined, failed = derive([*others, *assumed, *told["simulation"]])
+    joined, failed = derive([*others, *assumed, *borne_out(told["simulation"], told["layer"])])
     rows, dropped = newest(joined)
     rows = [with_energy(with_quality(row, known)) for row in with_variation(careful(rows), apart)]
     rows = sorted((with_operations(row, counts_of(counts)) for row in rows), key=_order)
@@ -107,7 +108,7 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     sheets, unreadable = sheets_of(sorted(pictured, key=_order))
 
     drifting = list(with_drift(rows))
-    cases = tuple(sorted({row.case for row in (*rows, *published)}))
+    cases = tuple(sorted({row.case for row in (*rows, *published, *pictured)}))
     claims = [claim for claim in load_claims(workload) if case is None or claim.cases == {case}]
     verdicts = list(_verdicts(rows, drifting))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from compare.devices import share
 from compare.record import Boundary, Stage
 from compare.rows import ARRAY, ASSUMED_CLOCK, BUSY, SIMULATION, Figure, Row, text
+from compare.steady import BORNE_OUT
 
 #: Fewer items than this at the pins give no interval.
 ITEMS_AT_LEAST = 8
@@ -113,9 +114,19 @@ def why_not(simulation: Row, clocked: Row) -> str:
     for figure in (interval, cycles):
         if figure is not None and figure.boundary != Boundary.KERNEL:
             return f"{figure.quantity} was counted at the boundary {figure.boundary}, not at the stream pins"
-    if interval is not None and interval.samples < ITEMS_AT_LEAST:
-        return f"{interval.samples} items at the pins give no interval, {ITEMS_AT_LEAST} are needed"
+    if (
+        interval is not None
+        and _items(simulation, interval) < ITEMS_AT_LEAST
+        and BORNE_OUT not in simulation.conditions
+    ):
+        return f"{_items(simulation, interval)} items at the pins give no interval, {ITEMS_AT_LEAST} are needed"
     return ""
+
+
+def _items(simulation: Row, interval: Figure) -> int:
+    """Items at the pins: one more than there are steps between them, where a record says so."""
+    items = simulation.conditions.get("items")
+    return items if isinstance(items, int) else interval.samples
 
 
 def join(simulation: Row, clocked: Row) -> Row:
@@ -169,7 +180,7 @@ def join(simulation: Row, clocked: Row) -> Row:
         origins=(*simulation.origins, *clocked.origins),
         quality=clocked.quality or simulation.quality,
         stale=(*simulation.stale, *clocked.stale),
-        notes=(*clocked.notes, *([] if assumed else _remarks(clocked))),
+        notes=(*clocked.notes, *_few(simulation), *([] if assumed else _remarks(clocked))),
     )
 
 
@@ -180,9 +191,17 @@ def _counted_in_cycles(name: str) -> bool:
 def _variation(interval: Figure) -> Figure | None:
     """None from item to item, by construction, when every item took as many cycles; the clock's own jitter aside."""
     low, high = band(interval)
-    if interval.statistic != "exact" or low != high:
+    if interval.statistic != "exact" or low != high or interval.samples < ITEMS_AT_LEAST - 1:
         return None
     return Figure("variation", 0.0, "1", "exact", interval.samples, Boundary.KERNEL, (Stage.SIMULATED,))
+
+
+def _few(simulation: Row) -> list[str]:
+    """Say what an interval of few items stands on."""
+    interval, above = simulation.figures.get("interval"), simulation.conditions.get(BORNE_OUT)
+    if interval is None or not isinstance(above, float) or _items(simulation, interval) >= ITEMS_AT_LEAST:
+        return []
+    return [f"interval of {_items(simulation, interval)} items, {above:.1%} above the sum of its layers' own cycles"]
 
 
 def _bandless(figure: Figure, samples: int) -> Figure:
