@@ -129,6 +129,33 @@ def test_published_power_decides_nothing_about_measured_energy_but_both_are_show
     ]
 
 
+def test_without_any_power_of_the_fpga_its_rate_gives_the_bound() -> None:
+    found = judged(ENERGY, [*fpga(), *rows(kernel(16, energy=6e-6))])
+    assert found.verdict == Verdict.NOT_COMPARABLE
+    assert found.reason.startswith("FPGA power is not known; no record carries it; it would hold if hls/track/da4ml")
+    assert found.reason.endswith("drew at most 10 W at its rate")
+    assert [row.implementation for row, _ in found.sides] == ["gpu/track/opencl"]
+    assert judged(ENERGY, rows(kernel(16, energy=6e-6))).verdict == Verdict.NO_EVIDENCE, "nothing of an FPGA is known"
+    unlike = judged(ENERGY, [*fpga(), *rows(kernel(16, energy=6e-6, arithmetic="fp16"))])
+    assert unlike.reason == "FPGA power is not known; no record carries it", "no bound against another quality"
+
+
+@pytest.mark.parametrize(
+    ("design", "verdict"),
+    [("d" * 64, Verdict.SUPPORTED), ("e" * 64, Verdict.CONTRADICTED), (None, Verdict.NO_EVIDENCE)],
+)
+def test_two_cases_were_done_by_the_same_design_or_not(design: str | None, verdict: Verdict) -> None:
+    either: Sequence[Selector] = ({"kind": "simulation"},)
+    test = Trial("one design", "interval", either, either, same="design", under_case="small")
+    made = [simulated(), simulated(case="small", conditions={"arithmetic": "fixed", "design": design})]
+    found = judged(test, rows(*made))
+    assert found.verdict == verdict
+    assert claim_tables.wanted(test) == "the same design"
+    said = {Verdict.SUPPORTED: "the same", Verdict.CONTRADICTED: "another"}
+    assert claim_tables.found(found) == said.get(verdict, "–")
+    assert Claim("c", "embed", "", "", "", "text", (test,)).cases == {"embed", "small"}
+
+
 def test_measured_energy_goes_before_published_and_then_decides() -> None:
     meter = record(
         measurement("energy", 1e-8, boundary=Boundary.BOARD),
@@ -238,6 +265,12 @@ def test_claims_are_read_from_a_file(tmp_path: Path) -> None:
         ("at_least = 2", "about = 1", "claim 'speed': speed: about needs a factor"),
         ("at_least = 2", 'at_least = 2\nneeds = "proof"', "claim 'speed': 'proof' is not a valid Stage"),
         ("at_least = 2", "at_least = 2\nmore = 1", "claim 'speed': unknown field more of a test"),
+        ("at_least = 2", 'at_least = 2\nsame = "design"', "claim 'speed': speed: give one of at_least"),
+        (
+            'under = "gpu"\nbatch = 16\nunder_batch = 1\nat_least = 2',
+            'same = "design"',
+            "claim 'speed': speed: same needs",
+        ),
         ("at_least = 2", 'at_least = 2\nboundary = "x"', "claim 'speed': 'x' is not a valid Boundary"),
         ("[[claim.test]]", "[[claim.other]]", "claim 'speed': .*other"),
         ("at_least = 2", "at_least = ", "Invalid"),

@@ -80,6 +80,9 @@ def test_lists_as_json() -> None:
     rows = json.loads(gatewarp("list", "cases", "--json").stdout)
     assert {r["case"] for r in rows} >= {"embed", "compact", "exatrkx"}
     assert next(r for r in rows if r["case"] == "exatrkx")["parameters"] == "untrained"
+    (gan3d,) = [r for r in rows if r["case"] == "gan3d"]
+    counts = ("MACs per item", "of them kept", "with inserted zeros")
+    assert [gan3d[name] for name in counts] == ["3,898,867,712", "3,331,358,208", "31,557,943,296"]
 
 
 def test_doctor_finds_what_the_tests_need() -> None:
