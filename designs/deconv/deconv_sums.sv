@@ -30,7 +30,7 @@ module deconv_sums #(
     input wire take,
     input wire take_half,
     input wire [ADDRESS-1:0] take_address,
-    output logic [TM*ACC-1:0] taken,
+    output wire [TM*ACC-1:0] taken,
 
     input wire clear,
     input wire [ADDRESS-1:0] clear_address
@@ -40,19 +40,12 @@ module deconv_sums #(
   // Additions by stage: 2 the word comes out of the memory, 3 it is added to, 4 the sum is written, 5 it is old.
   logic add2, add3, add4, half2, half3, half4;
   logic [ADDRESS-1:0] address2, address3, address4;
-  logic [WIDTH-1:0] addends2, addends3, value3, sums4, sums5;
   logic same1, same2, same3, same1_3;  // as the addition one, two, three cycles before
 
   logic taken2, taken_half2;
   logic [ADDRESS-1:0] taken_address2;
 
-  wire [WIDTH-1:0] read0, read1;
-  wire [WIDTH-1:0] next4;
-  wire [WIDTH-1:0] present = same1_3 ? sums4 : value3;
-
-  for (genvar m = 0; m < TM; m++) begin : g_sum
-    assign next4[m*ACC+:ACC] = present[m*ACC+:ACC] + addends3[m*ACC+:ACC];
-  end
+  wire [WIDTH-1:0] read0, read1, sums;
 
   always_ff @(posedge clk) begin
     add2 <= add;
@@ -63,29 +56,17 @@ module deconv_sums #(
     if (add) begin
       half2 <= half;
       address2 <= address;
-      addends2 <= addends;
     end
+    if (add2) address3 <= address2;
+    if (add3) address4 <= address3;
     same1 <= add && add2 && half == half2 && address == address2;
     same2 <= add && add3 && half == half3 && address == address3;
     same3 <= add && add4 && half == half4 && address == address4;
-
     same1_3 <= same1;
-    if (add2) begin
-      address3 <= address2;
-      addends3 <= addends2;
-      value3 <= same2 ? sums4 : same3 ? sums5 : half2 ? read1 : read0;
-    end
-
-    if (add3) begin
-      address4 <= address3;
-      sums4 <= next4;
-    end
-    sums5 <= sums4;
 
     taken2 <= take;
     taken_half2 <= take_half;
     taken_address2 <= take_address;
-    if (taken2) taken <= taken_half2 ? read1 : read0;
 
     if (rst) begin
       add2 <= 1'b0;
@@ -93,6 +74,25 @@ module deconv_sums #(
       add4 <= 1'b0;
       taken2 <= 1'b0;
     end
+  end
+
+  for (genvar m = 0; m < TM; m++) begin : g_sum
+    logic [ACC-1:0] addend2, addend3, value3, sum4, sum5, out;
+    wire [ACC-1:0] present = same1_3 ? sum4 : value3;
+    wire [ACC-1:0] own0 = read0[m*ACC+:ACC], own1 = read1[m*ACC+:ACC];
+
+    always_ff @(posedge clk) begin
+      if (add) addend2 <= addends[m*ACC+:ACC];
+      if (add2) begin
+        addend3 <= addend2;
+        value3  <= same2 ? sum4 : same3 ? sum5 : half2 ? own1 : own0;
+      end
+      if (add3) sum4 <= present + addend3;
+      sum5 <= sum4;
+      if (taken2) out <= taken_half2 ? own1 : own0;
+    end
+    assign sums[m*ACC+:ACC]  = sum4;
+    assign taken[m*ACC+:ACC] = out;
   end
 
   for (genvar h = 0; h < 2; h++) begin : g_half
@@ -108,7 +108,7 @@ module deconv_sums #(
 
     always_ff @(posedge clk) begin
       if (taking || (add && half == HALF)) read <= memory[read_address];
-      if (clear || zeroing || adding) memory[write_address] <= clear || zeroing ? '0 : sums4;
+      if (clear || zeroing || adding) memory[write_address] <= clear || zeroing ? '0 : sums;
     end
   end
   assign read0 = g_half[0].read;
