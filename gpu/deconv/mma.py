@@ -1,8 +1,8 @@
 """`deconv` on NVIDIA's tensor cores (Hopper): which kernels there are for a layer and a batch; see `gpu.deconv.launch`.
 
 `mma_gather.cu` does layers of many channels, `mma_halo.cu` those of many positions, `mma_scatter.cu` those of few
-output channels. Which tiles are fastest for a layer and a batch was found on an H200 and is in `mma_tuned.json`; between
-its batches the nearest one counts, and for a shape that is not there `every` lists what is worth a try.
+output channels. Which tiles are fastest for a layer and a batch was found on an H200 and is in `mma_tuned.json`. Of its
+batches the nearest one counts; for a shape that is not there `every` lists what is worth a try.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
             tile = Gather(bn, mt, wgs, stages, 1, blocks, order)
             if bn * mt > 256 or (bn < 64 and mt > 1) or tile.shared(layer, size) * blocks > 226 * 1024:
                 continue
-            if blocks * (wgs + 1) * 128 * (mt * bn // 2 + 40) > 65536 or (tile.bm > 64 and rows * each < _MANY * 2):
+            if blocks * (wgs * 128 + tile.fetchers) * (mt * bn // 2 + 32) > 65536 or (
+                tile.bm > 64 and rows * each < _MANY * 2
+            ):
                 continue
             tiles = -(-rows // tile.bm) * each
             for split in (1, 2, 4, 8):

@@ -7,19 +7,19 @@
 // u ^ (r % 8). Taps that no row of the block needs are left out: with POSITION_MAJOR a block is at one position or few,
 // and those at the border have fewer taps.
 //
-// A warpgroup fetches, the others multiply; see `mma_tile.cuh`. With SPLIT > 1 the blocks of a cluster share the steps of
+// The last FETCHERS threads fetch, the others multiply; see `mma_tile.cuh`. With SPLIT > 1 the blocks of a cluster share the steps of
 // one tile and add their sums up through shared memory.
 //
 // The host defines CIN, UNIT (bytes a copy: 16, or fewer where channels need it), IZ IY IX (sides of the input), OZ OY OX,
 // SZ SY SX (strides), QZ QY QX (positions of the largest phase), OUT, GROUPS, GROUP_MAJOR (all blocks of the group with
 // most taps first), TAPS (most of a group), BLOCKS (a multiprocessor) and POSITION_MAJOR.
 
-constexpr int THREADS = WORKERS + 128, Q = QZ * QY * QX;
+constexpr int THREADS = WORKERS + FETCHERS, Q = QZ * QY * QX;
 constexpr int CHUNKS = (CIN * ES + 127) / 128;               // steps of a tap
 constexpr int DEEP = CHUNKS > 1 ? 4 : (CIN * ES + 31) / 32;  // instructions of a step
 constexpr int STAGE = BM * 128 + WEIGHTS;                    // bytes
 constexpr int RING = STAGES * STAGE > LEFT ? STAGES * STAGE : LEFT;
-constexpr int ROWS = BM / 16;                                // of which a thread fetches a unit
+constexpr int ROWS = BM * 8 / FETCHERS;                      // of which a thread fetches a unit
 
 extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     gather(const uint *in, unsigned char *out, const unsigned char *__restrict__ weights, const int *__restrict__ table,
@@ -43,7 +43,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
 
     if (threadIdx.x == 0) {
         *any = 0;
-        ring.start(128);
+        ring.start(FETCHERS);
     }
     __syncthreads();
     for (int r = threadIdx.x; r < BM; r += THREADS) {
@@ -92,8 +92,8 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
         const uint place = address(base) + thread / 8 * 128 + (unit ^ (thread / 8 & 7)) * 16;
         uint from[ROWS], mask[ROWS];
         UNROLLED for (int i = 0; i < ROWS; ++i) {
-            from[i] = origin[thread / 8 + 16 * i];
-            mask[i] = needs[thread / 8 + 16 * i];
+            from[i] = origin[thread / 8 + FETCHERS / 8 * i];
+            mask[i] = needs[thread / 8 + FETCHERS / 8 * i];
         }
         const auto fetch_weights = [&](int s) {
             const int step = begin + s;
@@ -112,7 +112,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
                 const bool valid = mask[i] >> number & 1;
                 UNROLLED for (int p = 0; p < 16; p += UNIT) {
                     const bool inside = valid && (CIN * ES % 128 == 0 || byte + p < CIN * ES);
-                    copy<UNIT>(to + i * (16 * 128) + p, in + (inside ? from[i] + offset + p / 4 : 0u), inside);
+                    copy<UNIT>(to + i * (FETCHERS * 16) + p, in + (inside ? from[i] + offset + p / 4 : 0u), inside);
                 }
             }
             copies_come(ring.full + 8 * (s % STAGES));

@@ -47,6 +47,11 @@ class Gather:
         """Rows of a block."""
         return 64 * self.mt * self.wgs
 
+    @property
+    def fetchers(self) -> int:
+        """Threads that fetch: fewer where registers are scarce."""
+        return 64 if self.blocks > 1 else 128
+
     def ring(self, layer: Layer, size: int) -> int:
         """Stages: no more than the steps of a tile."""
         return min(self.stages, -(-most_taps(layer) * chunks(layer, size) // self.split))
@@ -158,7 +163,7 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
         ENTRY,
         ("in", "out", *constants, n),
         -(-tiles // choice.pair) * choice.pair * groups * choice.split,
-        128 * (choice.wgs + 1),
+        128 * choice.wgs + choice.fetchers,
         choice.shared(layer, values.size),
         OPTIONS,
         dependent=True,
@@ -183,6 +188,7 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         "MT": choice.mt,
         "WGS": choice.wgs,
         "STAGES": choice.ring(layer, values.size),
+        "FETCHERS": choice.fetchers,
         "SPLIT": choice.split,
         "PAIR": choice.pair,
         "BLOCKS": choice.blocks,

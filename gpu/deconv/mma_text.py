@@ -12,12 +12,12 @@ OPTIONS = ("-arch=sm_90a",)
 WIDEST = 256
 
 
-def text(kernel: str, macros: Mapping[str, int]) -> str:
+def text(kernel: str, macros: Mapping[str, int | str]) -> str:
     """CUDA C++ of `mma_<kernel>.cu` with its macros. `macros` has INT8, and BN where the kernel uses `wgmma`."""
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     parts = [(_FOLDER / "mma_ptx.cuh").read_text()]
     if "BN" in macros:
-        parts += [wgmma(macros["BN"], bool(macros["INT8"])), (_FOLDER / "mma_tile.cuh").read_text()]
+        parts += [wgmma(int(macros["BN"]), bool(macros["INT8"])), (_FOLDER / "mma_tile.cuh").read_text()]
     parts.append((_FOLDER / f"mma_{kernel}.cu").read_text())
     return defines + "\n".join(parts)
 

@@ -102,6 +102,16 @@ template <class Given, class All> void together(Meeting &meeting, int count, Giv
     meet(meeting, count, [&] { all([&](int thread) -> Given & { return *(Given *)meeting.given[thread]; }); });
 }
 inline void __syncthreads() { meet(block().barrier, block_threads, [] {}); }
+template <class Value> Value __shfl_sync(unsigned, Value value, int from) {
+    struct Given { Value value, found; int from; } mine{value, value, from};
+    Meeting &warp = block().warps[threadIdx.x / 32];
+    warp.given[threadIdx.x % 32] = &mine;
+    meet(warp, 32, [&] {
+        for (void *given : std::vector<void *>(warp.given, warp.given + 32))
+            ((Given *)given)->found = ((Given *)warp.given[((Given *)given)->from])->value;
+    });
+    return mine.found;
+}
 inline void __syncwarp() { meet(block().warps[threadIdx.x / 32], 32, [] {}); }
 inline void some_sync(int count) { meet(block().some, count, [] {}); }
 inline void cluster_sync() { meet(cluster, block_threads * (int)blocks.size(), [] {}); }

@@ -8,9 +8,10 @@ import mma_simt
 import numpy as np
 import pytest
 
-from gpu.deconv import layout, mma_gather, mma_halo, mma_scatter
+from gpu.deconv import layout, mma_gather, mma_halo, mma_rows, mma_scatter
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
+from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
 from workloads.deconv.layer import Layer
 from workloads.deconv.network import Network
@@ -51,6 +52,9 @@ LAYERS = {
     "last 2d k5": Layer("last 2d k5", (5, 4), 64, 3, 5, 2, 2, 1, "tanh"),
     "last 2d k3": Layer("last 2d k3", (8, 8), 32, 1, 3, 1, 1, activation="tanh"),
     "last 3d k4": Layer("last 3d k4", (3, 4, 5), 48, 1, 4, 2, 1, activation="sigmoid"),
+    "rows k4": Layer("rows k4", (6, 20), 32, 3, 4, 2, 1, activation="tanh"),
+    "rows k5": Layer("rows k5", (5, 16), 48, 3, 5, 2, 2, 1, "tanh"),
+    "rows k3": Layer("rows k3", (8, 8), 32, 1, 3, 1, 1, activation="tanh"),
     "last k2 s3": Layer("last k2 s3", (3, 4), 16, 1, 2, 3, 0, 2, "linear"),
 }
 GATHER = {
@@ -58,7 +62,7 @@ GATHER = {
         Gather(16),
         Gather(16, split=2),
         Gather(16, wgs=2, position_major=True),
-        Gather(16, pair=2, position_major=True),
+        Gather(16, pair=2, blocks=2, position_major=True),
     ),
     "2d k5": (Gather(32, stages=3), Gather(32, mt=2, position_major=True, pair=2), Gather(16, split=4)),
     "2d first": (Gather(64), Gather(128, stages=3)),
@@ -85,7 +89,12 @@ SCATTER = {
     "last 3d k4": (Scatter((2, 4, 4), 4), Scatter((4, 2, 8), 2, 2)),
     "last k2 s3": (Scatter((1, 2, 4), 1),),
 }
-CASES = [(name, choice) for found in (GATHER, HALO, SCATTER) for name, choices in found.items() for choice in choices]
+ROWS = {
+    "rows k4": (Rows(4, 2), Rows(6, 1)),
+    "rows k5": (Rows(2, 4),),
+    "rows k3": (Rows(8, 4),),
+}
+CASES = [(name, choice) for found in (GATHER, HALO, SCATTER, ROWS) for name, choices in found.items() for choice in choices]
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +108,7 @@ def worst(name, choice, arithmetic, n, folder, change=None):
     layer = network.layers[0]
     rng = np.random.default_rng(SEED)
     x = network.numbers(arithmetic, rng.integers(-128, 128, (n, *layer.shape, layer.channels_in)) / 128)
-    module = {Gather: mma_gather, Halo: mma_halo, Scatter: mma_scatter}[type(choice)]
+    module = {Gather: mma_gather, Halo: mma_halo, Scatter: mma_scatter, Rows: mma_rows}[type(choice)]
     stage = module.stage(network, 0, choice, arithmetic, n)
     out = np.empty((n, *layer.shape_out, layer.channels_out), x.dtype)
     got = mma_simt.run(stage, x, out, folder, change).astype(np.float64)
