@@ -2,9 +2,9 @@
 // the folds of the input channels; all lanes work on the same tap. Taps by which no lane reaches an output are skipped.
 //
 // Two parts. The first counts candidates, a block with a tap, one a cycle, works out which lanes and banks they concern
-// (deconv_reach) and puts those that reach an output into a FIFO. The second takes them out and issues their folds, one a
-// cycle; only at the first of a group it waits for weights and for a half of the banks. No cycle is lost otherwise, except
-// to skipped taps when jobs have a single fold.
+// (deconv_reach) and puts those that reach an output into a FIFO. The second, deconv_issue, takes them out and issues
+// their folds, one a cycle; only at the first of a group it waits for weights and for a half of the banks. No cycle is
+// lost otherwise, except to skipped taps when jobs have a single fold.
 //
 // Addresses of weights are those within a group. The table of taps, entry `tap_address`, is read with one register:
 // {phase[5:0], dz, dr, dc}, six bits each, signed. The tag is that of deconv_scatter.
@@ -66,29 +66,29 @@ module deconv_tiles #(
     // As in deconv_weights.
     input wire group_ready,
     input wire group_next,
-    output logic group_done,
+    output wire group_done,
     // A half of the banks has been emptied.
     input wire [1:0] half_done,
     // With the first issue of a group: the half that it goes to.
-    output logic group_start,
-    output logic group_half,
+    output wire group_start,
+    output wire group_half,
 
-    output logic issue_valid,
-    output logic [ADDRESS-1:0] issue_address,
-    output logic [TZ*TR*TC-1:0] issue_mask,
-    output logic [WEIGHT-1:0] issue_weight,
-    output logic issue_first,
-    output logic issue_last,
-    output logic [11:0] issue_fold,
+    output wire issue_valid,
+    output wire [ADDRESS-1:0] issue_address,
+    output wire [TZ*TR*TC-1:0] issue_mask,
+    output wire [WEIGHT-1:0] issue_weight,
+    output wire issue_first,
+    output wire issue_last,
+    output wire [11:0] issue_fold,
     // Positions with an input, and those of them that reach an output.
-    output logic [COUNT-1:0] issue_present,
-    output logic [COUNT-1:0] issue_kept,
-    output logic [TAG-1:0] issue_tag,
+    output wire [COUNT-1:0] issue_present,
+    output wire [COUNT-1:0] issue_kept,
+    output wire [TAG-1:0] issue_tag,
     output wire stall_weights,
     output wire stall_drain,
 
     // For deconv_scatter.
-    output logic [PSUM-1:0] q_plane,
+    output wire [PSUM-1:0] q_plane,
     output wire [PSUM-1:0] q_row
 );
   // Candidates that may be on their way or wait.
@@ -101,53 +101,34 @@ module deconv_tiles #(
     $error("deconv_tiles: PSUM must be 1 to 24");
   end
 
-  // Only the bits of an address count: sums of addresses are modulo 2^PSUM.
-  wire [23:0] wide_rows = {14'd0, q_blocks_r};
-  wire [23:0] wide_columns = {14'd0, q_blocks_c};
-  wire [23:0] wide_slices = {14'd0, q_blocks_z};
-  wire unused_blocks = &{1'b0, wide_rows, wide_columns, wide_slices};
-  assign q_row = wide_columns[PSUM-1:0];
+  wire [5:0] phase_index = tap_data[23:18];
+  wire [PSUM-1:0] base2;
+  wire [1:0] fz2, fr2, fc2;
+  wire filled;
 
-  // Before the first candidate: of each phase the offsets (fz, fr, fc) and where its sums begin.
-  logic [2:0] setup;
-  logic filling, running;
-  logic [PSUM-1:0] volume, phase_base;
-  logic [1:0] fz, fr, fc;
-  logic [5:0] phase;
-  logic [PSUM+5:0] phases[64];
-  wire last_fc = {1'b0, fc} + 3'd1 == stride;
-  wire last_fr = {1'b0, fr} + 3'd1 == stride;
-  wire last_fz = {1'b0, fz} + 3'd1 == stride_z;
-  wire filled = filling && last_fc && last_fr && last_fz;
-
-  always_ff @(posedge clk) begin
-    setup   <= {setup[1:0], start};
-    q_plane <= wide_rows[PSUM-1:0] * q_row;
-    volume  <= q_plane * wide_slices[PSUM-1:0];
-    if (setup[2]) filling <= 1'b1;
-    if (filling) begin
-      phases[phase] <= {phase_base, fz, fr, fc};
-      phase <= phase + 6'd1;
-      phase_base <= phase_base + volume;
-      fc <= last_fc ? '0 : fc + 2'd1;
-      if (last_fc) fr <= last_fr ? '0 : fr + 2'd1;
-      if (last_fc && last_fr) fz <= last_fz ? '0 : fz + 2'd1;
-    end
-    if (filled) filling <= 1'b0;
-    if (start) begin
-      phase <= '0;
-      phase_base <= '0;
-      fz <= '0;
-      fr <= '0;
-      fc <= '0;
-    end
-    if (rst) begin
-      setup   <= '0;
-      filling <= 1'b0;
-    end
-  end
+  deconv_phases #(
+      .PSUM(PSUM)
+  ) u_phases (
+      .clk(clk),
+      .rst(rst),
+      .start(start),
+      .stride(stride),
+      .stride_z(stride_z),
+      .q_blocks_z(q_blocks_z),
+      .q_blocks_r(q_blocks_r),
+      .q_blocks_c(q_blocks_c),
+      .q_plane(q_plane),
+      .q_row(q_row),
+      .filled(filled),
+      .index(phase_index),
+      .base(base2),
+      .fz(fz2),
+      .fr(fr2),
+      .fc(fc2)
+  );
 
   // Candidates: groups, blocks, taps.
+  logic running;
   logic [8:0] tap;
   logic [9:0] bz, br, bc;
   logic [11:0] g;
@@ -216,16 +197,13 @@ module deconv_tiles #(
     if (rst) running <= 1'b0;
   end
 
-  // Cycle 1: the tap is there. Cycle 2: its phase is there.
+  // Cycle 1: the tap is there. Cycle 2: its phase is there, from deconv_phases.
   logic [9:0] bz1, br1, bc1;
-  logic [PSUM-1:0] base2;
-  logic [1:0] fz2, fr2, fc2;
 
   always_ff @(posedge clk) begin
     bz1 <= bz;
     br1 <= br;
     bc1 <= bc;
-    {base2, fz2, fr2, fc2} <= phases[tap_data[23:18]];
   end
 
   wire signed [11:0] block_z, block_r, block_c;
@@ -305,10 +283,11 @@ module deconv_tiles #(
   // The address of partial sums: base + (block_z * Q_BLOCKS_R + block_r) * Q_BLOCKS_C + block_c, modulo 2^PSUM.
   logic [PSUM-1:0] rest3, rest4, rest5, lines3, line4, words5, address6;
   logic [PSUM-1:0] block_r3;
+  wire [23:0] wide_rows = {14'd0, q_blocks_r};
   wire [23:0] wide_z = {{12{block_z[11]}}, block_z};
   wire [23:0] wide_r = {{12{block_r[11]}}, block_r};
   wire [23:0] wide_c = {{12{block_c[11]}}, block_c};
-  wire unused_high = &{1'b0, wide_z, wide_r, wide_c};
+  wire unused_high = &{1'b0, wide_rows, wide_z, wide_r, wide_c};
 
   always_ff @(posedge clk) begin
     lines3   <= wide_z[PSUM-1:0] * wide_rows[PSUM-1:0];
@@ -395,6 +374,8 @@ module deconv_tiles #(
   logic [3:0] write_at, read_at;
   logic [4:0] waiting;
   wire pop;
+  wire available = waiting != '0;
+  wire [JOB-1:0] next_job = fifo[read_at];
 
   always_ff @(posedge clk) begin
     valid_line <= {valid_line[STAGES-2:0], emit};
@@ -414,77 +395,39 @@ module deconv_tiles #(
     end
   end
 
-  // Issues.
-  logic job_valid, job_first, job_last;
-  logic [ADDRESS-1:0] job_address;
-  logic [WEIGHT-1:0] job_weight;
-  logic [COUNT-1:0] job_present, job_kept;
-  logic [TZ-1:0] job_mask_z;
-  logic [TR-1:0] job_mask_r;
-  logic [TC-1:0] job_mask_c;
-  logic [TAG-3:0] job_tag;
-  logic [11:0] fold;
-  logic half;
-  logic [1:0] half_busy;
-
-  wire weights_there = group_done ? group_next : group_ready;
-  wire at_first = job_first && fold == '0;
-  wire last_fold = fold + 12'd1 == in_folds;
-  wire free = !half_busy[half];
-  wire step = job_valid && (!at_first || (weights_there && free));
-  assign pop = waiting != '0 && (!job_valid || (step && last_fold));
-  assign stall_weights = job_valid && at_first && !weights_there;
-  assign stall_drain = job_valid && at_first && weights_there && !free;
-
-  wire [TZ*TR*TC-1:0] mask;
-  for (genvar l = 0; l < TZ * TR * TC; l++) begin : g_mask
-    assign mask[l] = job_mask_z[l/(TR*TC)] && job_mask_r[(l/TC)%TR] && job_mask_c[l%TC];
-  end
-
-  always_ff @(posedge clk) begin
-    issue_valid <= step;
-    issue_address <= job_address;
-    issue_mask <= mask;
-    issue_weight <= job_weight;
-    issue_first <= fold == '0;
-    issue_last <= last_fold;
-    issue_fold <= fold;
-    issue_present <= job_present;
-    issue_kept <= job_kept;
-    issue_tag <= {job_tag, half, job_last};
-    group_start <= step && at_first;
-    group_half <= half;
-    group_done <= step && job_last && last_fold;
-
-    if (step) begin
-      fold <= fold + 12'd1;
-      job_address <= job_address + 1'b1;
-      job_weight <= job_weight + 1'b1;
-      if (last_fold) begin
-        fold <= '0;
-        job_valid <= 1'b0;
-        if (job_last) half <= !half;
-      end
-    end
-    if (pop) begin
-      job_valid <= 1'b1;
-      {job_address, job_weight, job_present, job_kept, job_mask_z, job_mask_r, job_mask_c, job_tag, job_first, job_last} <=
-          fifo[read_at];
-    end
-
-    half_busy <= half_busy & ~half_done;
-    if (step && at_first) half_busy[half] <= 1'b1;
-
-    if (rst) begin
-      issue_valid <= 1'b0;
-      group_start <= 1'b0;
-      group_done <= 1'b0;
-      job_valid <= 1'b0;
-      fold <= '0;
-      half <= 1'b0;
-      half_busy <= '0;
-    end
-  end
+  deconv_issue #(
+      .TZ(TZ),
+      .TR(TR),
+      .TC(TC),
+      .ADDRESS(ADDRESS),
+      .WEIGHT(WEIGHT),
+      .TAG(TAG)
+  ) u_issue (
+      .clk(clk),
+      .rst(rst),
+      .in_folds(in_folds),
+      .available(available),
+      .job(next_job),
+      .pop(pop),
+      .group_ready(group_ready),
+      .group_next(group_next),
+      .group_done(group_done),
+      .half_done(half_done),
+      .group_start(group_start),
+      .group_half(group_half),
+      .issue_valid(issue_valid),
+      .issue_address(issue_address),
+      .issue_mask(issue_mask),
+      .issue_weight(issue_weight),
+      .issue_first(issue_first),
+      .issue_last(issue_last),
+      .issue_fold(issue_fold),
+      .issue_present(issue_present),
+      .issue_kept(issue_kept),
+      .issue_tag(issue_tag),
+      .stall_weights(stall_weights),
+      .stall_drain(stall_drain)
+  );
 endmodule
 
 `default_nettype wire

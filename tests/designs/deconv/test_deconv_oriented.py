@@ -23,7 +23,7 @@ from workloads.deconv.layer import Activation, Layer
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).resolve().parents[3] / "designs" / "deconv"
 COMPUTE = ("lane", "array", "finish", "rotate", "sums", "scatter")
-CONTROL = ("reach", "tiles", "walk_sums", "spread", "place", "drain")
+CONTROL = ("reach", "phases", "issue", "tiles", "walk_sums", "spread", "place", "drain")
 SOURCES = [*closure("adder_tree", "delay"), *(FOLDER / f"deconv_{name}.sv" for name in (*COMPUTE, *CONTROL))]
 SOURCES.append(HERE / "oriented_dut.sv")
 #: Words of the memories of the device under test: the same for all tests of an engine, which share a simulator.
