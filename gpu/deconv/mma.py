@@ -12,17 +12,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpu.deconv import mma_gather, mma_halo, mma_scatter, mma_tuned
+from gpu.deconv import mma_gather, mma_halo, mma_rows, mma_scatter, mma_tuned
 from gpu.deconv.launch import Stage, Unsupported
 from gpu.deconv.layout import NUMBERS, Network
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_numbers import ARITHMETICS, numbers
+from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
 from gpu.runtime.device import Info
 from workloads.deconv.layer import Layer
 
-Choice = Gather | Halo | Scatter
+Choice = Gather | Halo | Rows | Scatter
 VARIANT = "wgmma"
 FILES = tuple(
     f"gpu/deconv/{name}"
@@ -32,6 +33,7 @@ FILES = tuple(
         "mma_numbers.py",
         "mma_gather.py",
         "mma_halo.py",
+        "mma_rows.py",
         "mma_scatter.py",
         "mma_tuned.py",
         "mma_tuned.json",
@@ -39,6 +41,7 @@ FILES = tuple(
         "mma_tile.cuh",
         "mma_gather.cu",
         "mma_halo.cu",
+        "mma_rows.cu",
         "mma_scatter.cu",
     )
 )
@@ -73,21 +76,36 @@ def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -
 def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int, info: Info) -> Stage:
     """A layer as one launch. Errors: Unsupported."""
     if isinstance(choice, Gather):
-        return mma_gather.stage(network, index, choice, arithmetic, n)
+        return mma_gather.stage(network, index, choice, arithmetic, n, info)
     if isinstance(choice, Halo):
         return mma_halo.stage(network, index, choice, arithmetic, n)
+    if isinstance(choice, Rows):
+        return mma_rows.stage(network, index, choice, arithmetic, n)
     return mma_scatter.stage(network, index, choice, arithmetic, n)
 
 
 def every(layer: Layer, arithmetic: str, n: int) -> Iterator[Choice]:
     """All that is worth a try for a layer at batch `n`."""
     size = NUMBERS[arithmetic]().itemsize
-    for check, found in ((mma_scatter.check, _scatters), (mma_gather.check, _gathers), (mma_halo.check, _halos)):
+    families = (
+        (mma_rows.check, _rows),
+        (mma_scatter.check, _scatters),
+        (mma_gather.check, _gathers),
+        (mma_halo.check, _halos),
+    )
+    for check, found in families:
         try:
             check(layer, size)
         except Unsupported:
             continue
         yield from found(layer, size, n)
+
+
+def _rows(layer: Layer, size: int, n: int) -> Iterator[Rows]:
+    for strip in (1, 2, 4, 8, 16):
+        for warps in (2, 4, 8):
+            if strip <= layer.shape[0] and n * layer.shape[0] >= strip * warps:
+                yield Rows(strip, warps)
 
 
 def _scatters(layer: Layer, size: int, n: int) -> Iterator[Scatter]:
@@ -120,12 +138,19 @@ def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
             ):
                 continue
             tiles = -(-rows // tile.bm) * each
-            for split in (1, 2, 4, 8):
-                if split == 1 or (tile.bm == 64 and tiles * split <= _FULL and steps >= 2 * split):
+            for split in (1, 2, 3, 4, 8):
+                small = tile.bm == 64 and split != 3
+                if split == 1 or (
+                    tiles * split <= _FULL and steps >= 2 * split and blocks == 1 and (small or split < 5)
+                ):
                     yield replace(tile, split=split)
-            for pair, major in ((2, False), (1, True), (2, True)):
-                if rows >= pair * tile.bm and (uneven or not major) and tiles >= 128 and steps > 2:
-                    yield replace(tile, pair=pair, group_major=major)
+                    if uneven and tiles * split >= 128:
+                        yield replace(tile, split=split, group_major=True)
+            persistent = replace(tile, persistent=True)
+            if tiles >= 256 and persistent.shared(layer, size) * blocks <= 226 * 1024:
+                yield persistent
+                if uneven:
+                    yield replace(persistent, group_major=True)
 
 
 def _halos(layer: Layer, size: int, n: int) -> Iterator[Halo]:

@@ -15,6 +15,7 @@ from gpu.deconv.launch import Launch, Stage, Unsupported
 from gpu.deconv.layout import Network, Phase
 from gpu.deconv.mma_numbers import Numbers, numbers
 from gpu.deconv.mma_text import OPTIONS, text
+from gpu.runtime.device import Info
 from workloads.deconv.layer import Layer
 
 ENTRY = "gather"
@@ -29,7 +30,7 @@ class Gather:
 
     `split`: blocks that share the products of a tile; `blocks`: those that a multiprocessor must have room for;
     `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps;
-    `pair`: blocks that fetch weights for each other; `group_major`: all blocks of the group with most taps go first.
+    `group_major`: all tiles of the group with most taps go first; `persistent`: a block takes one tile after the other.
     """
 
     bn: int
@@ -39,8 +40,8 @@ class Gather:
     split: int = 1
     blocks: int = 1
     position_major: bool = False
-    pair: int = 1
     group_major: bool = False
+    persistent: bool = False
 
     @property
     def bm(self) -> int:
@@ -59,12 +60,15 @@ class Gather:
     def shared(self, layer: Layer, size: int) -> int:
         """Bytes of shared memory of a block."""
         stages = self.ring(layer, size)
-        ring = max(stages * (self.bm + self.bn) * 128, left(self.bm, self.bn, self.split, size))
-        return 1024 + ring + self.bm * 16 + self.bn * 8 + 16 + (2 * most_taps(layer) + 3) // 4 * 16 + 16 * stages
+        room = left(64 * self.mt * self.wgs, self.wgs, self.bn, self.split, size)
+        ring = stages * (self.bm + self.bn) * 128
+        ring = ring + room if self.persistent else max(ring, room)
+        return 1024 + ring + self.bm * 16 + 48 + (2 * most_taps(layer) + 3) // 4 * 16 + 16 * stages
 
     def __str__(self) -> str:
         order = " position-major" * self.position_major + " group-major" * self.group_major
-        more = f"mt={self.mt} stages={self.stages} split={self.split} pair={self.pair} blocks={self.blocks}"
+        order += " persistent" * self.persistent
+        more = f"mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}"
         return f"gather {self.bm}x{self.bn} {more}{order}"
 
 
@@ -134,9 +138,9 @@ def most_taps(layer: Layer) -> int:
     return max(1, *(len(p.taps) for p in phases(layer)))
 
 
-def left(bm: int, bn: int, split: int, size: int) -> int:
-    """Bytes of a block's results in shared memory."""
-    return bm * (bn + 8) * 4 if split > 1 else bm * (bn * size + 16)
+def left(bm: int, wgs: int, bn: int, split: int, size: int) -> int:
+    """Bytes through which results leave a block."""
+    return bm * (bn + 8) * 4 if split > 1 else wgs * 64 * (min(bn, 64) * size + 16)
 
 
 def chunks(layer: Layer, size: int) -> int:
@@ -149,7 +153,7 @@ def stored(layer: Layer, size: int) -> int:
     return math.gcd(layer.channels_out, 16 // size)
 
 
-def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int) -> Stage:
+def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int, info: Info) -> Stage:
     """A layer as one launch. Errors: Unsupported."""
     values = numbers(network, index, arithmetic)
     layer = network.layers[index]
@@ -162,7 +166,7 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int)
         _text(values, choice, groups),
         ENTRY,
         ("in", "out", *constants, n),
-        -(-tiles // choice.pair) * choice.pair * groups * choice.split,
+        min(tiles * groups, info.units * choice.blocks) if choice.persistent else tiles * groups * choice.split,
         128 * choice.wgs + choice.fetchers,
         choice.shared(layer, values.size),
         OPTIONS,
@@ -190,7 +194,7 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         "STAGES": choice.ring(layer, values.size),
         "FETCHERS": choice.fetchers,
         "SPLIT": choice.split,
-        "PAIR": choice.pair,
+        "PERSISTENT": int(choice.persistent),
         "BLOCKS": choice.blocks,
         "POSITION_MAJOR": int(choice.position_major),
         "GROUP_MAJOR": int(choice.group_major),

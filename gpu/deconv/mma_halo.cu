@@ -21,7 +21,7 @@ constexpr int KEEP = (UNITS * PLANE * 16 + 1023) / 1024 * 1024;   // bytes of th
 // Operand at `at`: 8 rows of 16 bytes together, the next 8 rows HX positions further, the next 16 bytes a plane further.
 __device__ __forceinline__ u64 region_operand(uint at) { return (u64)(at >> 4 & 0x3FFF) | (u64)PLANE << 16 | (u64)HX << 32; }
 
-extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     halo(const uint4 *in, unsigned char *out, const unsigned char *__restrict__ weights, const int *__restrict__ table,
          const int *__restrict__ columns, const Acc *__restrict__ bias, const signed char *__restrict__ lookup, int n) {
     extern __shared__ uint4 shared[];
@@ -31,9 +31,9 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     Acc *const own_bias = (Acc *)(target + BM);
     int *const own_columns = (int *)(own_bias + GROUPS * BN);
     int *const shift = own_columns + GROUPS * BN;  // of each group's taps: positions from that of the largest reaches
-    const Ring ring{address(base) + KEEP, WEIGHTS, address(shift + (GROUPS * TAPS + 3) / 4 * 4), blockIdx.x % PAIR};
+    const Ring ring{address(base) + KEEP, WEIGHTS, address(shift + (GROUPS * TAPS + 3) / 4 * 4)};
 
-    const int set = blockIdx.x / PAIR % SETS, region = blockIdx.x / (PAIR * SETS) * PAIR + blockIdx.x % PAIR;
+    const int set = blockIdx.x % SETS, region = blockIdx.x / SETS;
     const int block = region % (BZ * BY * BX), first_item = region / (BZ * BY * BX) * TI;
     const int z0 = block / (BY * BX) * TZ, y0 = block / BX % BY * TY, x0 = block % BX * TX;
     const int first_group = set * GROUPS / SETS, last_group = (set + 1) * GROUPS / SETS;
@@ -51,10 +51,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
         const int z = z0 + tile / (TX / 8 * (TY / 8)) % TZ, item = first_item + tile / (TX / 8 * (TY / 8) * TZ);
         target[r] = item < n && z < QZ && y < QY && x < QX ? ((((i64)item * OZ + z * SZ) * OY + y * SY) * OX + x * SX) * OUT : -1;
     }
-    if (PAIR > 1)
-        cluster_sync();
-    else
-        __syncthreads();
+    __syncthreads();
 
     if (threadIdx.x >= WORKERS) {
         wait_for_inputs();
@@ -82,7 +79,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
         copies_commit();
         copies_wait<0>();
         show_to_wgmma();
-        some_sync(WORKERS);
+        some_sync(1, WORKERS);
 
         uint start[MT];
         UNROLLED for (int i = 0; i < MT; ++i) {
@@ -111,5 +108,4 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
             finish(out, acc, room, target, own_columns + group * ACROSS, own_bias + group * BN, lookup);
         }
     }
-    if (PAIR > 1) cluster_sync();  // the others may still come to this block's barriers
 }

@@ -22,7 +22,7 @@ class Halo:
     """What tuning may choose: columns, tiles of 64 rows of a warpgroup, warpgroups, stages of the weights.
 
     `tile`: items and positions (depth, rows, columns) of a region; `blocks`: those a multiprocessor must have room for;
-    `pair`: blocks that fetch weights for each other; `sets`: blocks of a region that share its phases.
+    `sets`: blocks of a region that share its phases.
     """
 
     bn: int
@@ -31,12 +31,11 @@ class Halo:
     wgs: int = 1
     stages: int = 5
     blocks: int = 1
-    pair: int = 1
     sets: int = 1
 
     def __str__(self) -> str:
         region = "x".join(map(str, self.tile))
-        more = f"mt={self.mt} stages={self.stages} pair={self.pair} sets={self.sets} blocks={self.blocks}"
+        more = f"mt={self.mt} stages={self.stages} sets={self.sets} blocks={self.blocks}"
         return f"halo {region}, {self.bn} {more}"
 
 
@@ -70,7 +69,7 @@ def geometry(layer: Layer, choice: Halo, size: int) -> tuple[list[int], int]:
     groups = len(phases(layer)) * -(-layer.channels_out // choice.bn)
     bm = 64 * choice.mt * choice.wgs
     tables = bm * 8 + groups * choice.bn * 8 + (groups * most_taps(layer) + 3) // 4 * 16 + 16 * choice.stages
-    return reached, 1024 + keep + choice.stages * choice.bn * 128 + left(bm, choice.bn, 1, size) + tables
+    return reached, 1024 + keep + choice.stages * choice.bn * 128 + left(bm, choice.wgs, choice.bn, 1, size) + tables
 
 
 def regions(layer: Layer, choice: Halo) -> tuple[int, int, int]:
@@ -94,7 +93,7 @@ def stage(network: Network, index: int, choice: Halo, arithmetic: str, n: int) -
         _text(values, choice, groups, reached),
         ENTRY,
         ("in", "out", *constants, n),
-        -(-items // choice.pair) * choice.pair * choice.sets,
+        items * choice.sets,
         128 * choice.wgs + 32,
         shared,
         OPTIONS,
@@ -126,7 +125,6 @@ def _text(values: Numbers, choice: Halo, groups: int, reached: list[int]) -> str
         "STAGES": choice.stages,
         "SETS": choice.sets,
         "SPLIT": 1,
-        "PAIR": choice.pair,
         "BLOCKS": choice.blocks,
         "STORED": stored(layer, values.size),
         **values.macros,

@@ -82,37 +82,25 @@ __device__ __forceinline__ void barrier_come(uint barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Come to the barrier at the same place of block `rank` of the cluster.
-__device__ __forceinline__ void barrier_come(uint barrier, uint rank) {
-    asm volatile("{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(barrier), "r"(rank)
-                 : "memory");
-}
-
 // Wait until the barrier has been passed for the first, third, ... (parity 0) or second, ... time (parity 1).
 __device__ __forceinline__ void barrier_wait(uint barrier, uint parity) {
-    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1; @!p bra again;}" ::"r"(
+    asm volatile("{.reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again;}" ::"r"(
                      barrier),
                  "r"(parity)
                  : "memory");
 }
 
-// `bytes` to the same place in the shared memory of PAIR blocks of the cluster, counted at the barrier of each.
+// `bytes` (a multiple of 16) to shared memory, counted at a barrier.
 __device__ __forceinline__ void bulk_copy(uint to, const void *from, uint bytes, uint barrier) {
-#if PAIR > 1
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(
-                     to),
-                 "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)((1 << PAIR) - 1))
-                 : "memory");
-#else
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(barrier)
                  : "memory");
-#endif
 }
 
-// Barrier of the first `count` threads of the block.
-__device__ __forceinline__ void some_sync(int count) { asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory"); }
+// Barrier `number` (not 0) of `count` threads of the block, whole warps.
+__device__ __forceinline__ void some_sync(int number, int count) {
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
+}
 
 // All blocks of the cluster have come here, and see what each wrote to its shared memory.
 __device__ __forceinline__ void cluster_sync() {

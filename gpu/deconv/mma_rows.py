@@ -91,7 +91,6 @@ def _text(values: Numbers, choice: Rows) -> str:
     firsts = [sum(len(line) for line in lines[:f]) for f in range(len(lines))]
     macros = {
         "INT8": int(values.size == 1),
-        "PAIR": 1,
         "CIN": layer.channels_in,
         "IY": layer.shape[0],
         "IX": layer.shape[1],

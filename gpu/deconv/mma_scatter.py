@@ -123,7 +123,6 @@ def _built(values: Numbers, choice: Scatter) -> tuple[str, dict[str, NDArray[np.
             for axis, value in zip("ZYX", found, strict=True)
         },
         "NT": tiles,
-        "PAIR": 1,
         "MT": choice.mt,
         "WARPS": choice.warps,
         **values.macros,

@@ -4,19 +4,20 @@
 // the table has: number of taps, first step of its weights, positions z y x, largest reach z y x, and the reaches of the
 // taps, a byte a dimension.
 //
-// The host defines BN, MT (tiles of 64 rows of a warpgroup), WGS, STAGES, SPLIT, PAIR (blocks of a cluster that share
-// weights, of which each fetches a part for all; not with SPLIT), STORED (numbers a store).
+// The host defines BN, MT (tiles of 64 rows of a warpgroup), WGS, STAGES, SPLIT (blocks of a cluster that share the steps
+// of a tile), STORED (numbers a store).
 
 constexpr int WORKERS = 128 * WGS, BM = 64 * MT * WGS;
 constexpr int HEAD = 8;
 constexpr int WEIGHTS = BN * 128;                      // bytes of a step's weights
 constexpr int ACROSS = BN / STORED;                    // stores of a row
 constexpr int PITCH = BN + 8;                          // with SPLIT: sums of a row in shared memory at the end
-constexpr int LINE = BN * ES + 16;                     // else: bytes of a row of finished numbers
-constexpr int LEFT = SPLIT > 1 ? BM * PITCH * 4 : BM * LINE;
+constexpr int PART = BN < 64 ? BN : 64;                // else: columns that a warp finishes at a time,
+constexpr int LINE = PART * ES + 16;                   // bytes of a row of them,
+constexpr int LEFT = SPLIT > 1 ? BM * PITCH * 4 : WORKERS / 2 * LINE;  // and of all warps
 
-#if SPLIT * PAIR > 1
-#define CLUSTER __cluster_dims__(SPLIT *PAIR, 1, 1)
+#if SPLIT > 1
+#define CLUSTER __cluster_dims__(SPLIT, 1, 1)
 #else
 #define CLUSTER
 #endif
@@ -29,17 +30,17 @@ __device__ __forceinline__ int tap_y(int tap) { return (signed char)(tap >> 8); 
 __device__ __forceinline__ int tap_x(int tap) { return (signed char)tap; }
 
 // Stages at `at`: full[stage] is passed when the step's weights are there and `others` threads have come, empty[stage] when
-// the workers of all blocks that share weights have done with it. Steps count from 0.
+// all workers have done with it. Steps count from 0.
 struct Ring {
-    uint at, stride, full, rank;  // addresses; bytes from stage to stage
+    uint at, stride, full;  // addresses; bytes from stage to stage
 
     __device__ __forceinline__ uint empty() const { return full + 8 * STAGES; }
 
-    // By thread 0, before a barrier of all blocks that share weights.
+    // By thread 0, before a barrier.
     __device__ __forceinline__ void start(int others) const {
         for (int s = 0; s < STAGES; ++s) {
             barrier_init(full + 8 * s, 1 + others);
-            barrier_init(empty() + 8 * s, 4 * WGS * PAIR);
+            barrier_init(empty() + 8 * s, 4 * WGS);
         }
         show_barriers();
     }
@@ -50,8 +51,7 @@ struct Ring {
     __device__ __forceinline__ void fetch(int step, const unsigned char *from) const {
         const int stage = step % STAGES;
         barrier_expect(full + 8 * stage, WEIGHTS);
-        constexpr int PART = WEIGHTS / PAIR;
-        bulk_copy(at + stage * stride + rank * PART, from + rank * PART, PART, full + 8 * stage);
+        bulk_copy(at + stage * stride, from, WEIGHTS, full + 8 * stage);
     }
     __device__ __forceinline__ void wait_full(int step) const {
         barrier_wait(full + 8 * (step % STAGES), step / STAGES & 1);
@@ -59,9 +59,7 @@ struct Ring {
     }
     // By all lanes of each worker's warp.
     __device__ __forceinline__ void done(int step) const {
-        const int lane = threadIdx.x % 32;
-        if (PAIR == 1 && lane == 0) barrier_come(empty() + 8 * (step % STAGES));
-        if (PAIR > 1 && lane < PAIR) barrier_come(empty() + 8 * (step % STAGES), lane);
+        if (threadIdx.x % 32 == 0) barrier_come(empty() + 8 * (step % STAGES));
     }
 };
 
@@ -78,24 +76,29 @@ __device__ __forceinline__ void pass(unsigned char *to, const char *from) {
 // number target[r], or nowhere if that is negative, column unit u (of STORED) columns[u] further, or nowhere.
 __device__ __forceinline__ void finish(unsigned char *out, const Acc (&acc)[MT][BN / 2], char *room, const i64 *target,
                                        const int *columns, const Acc *bias, const signed char *lookup) {
-    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, first = threadIdx.x / 128 * (64 * MT) + threadIdx.x / 32 % 4 * 16;
-    UNROLLED for (int i = 0; i < MT; ++i) {
-        char *const rows = room + (first + i * 64) * LINE;
-        UNROLLED for (int j = 0; j < BN / 8; ++j) {
-            const Acc low = bias[8 * j + 2 * t], high = bias[8 * j + 2 * t + 1];
+    constexpr int UNITS_OF_PART = PART / STORED;
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
+    char *const rows = room + warp * 16 * LINE;
+    UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int p = 0; p < BN; p += PART) {
+        UNROLLED for (int j = 0; j < PART / 8; ++j) {
+            const int column = p + 8 * j + 2 * t;
+            const Acc low = bias[column], high = bias[column + 1];
             UNROLLED for (int h = 0; h < 2; ++h) {
-                const Acc two[2] = {activate(acc[i][4 * j + 2 * h] + low, lookup), activate(acc[i][4 * j + 2 * h + 1] + high, lookup)};
+                const int k = p / 2 + 4 * j + 2 * h;
+                const Acc two[2] = {activate(acc[i][k] + low, lookup), activate(acc[i][k + 1] + high, lookup)};
                 store((unsigned char *)rows + (8 * h + g) * LINE + (8 * j + 2 * t) * ES, two);
             }
         }
-    }
-    __syncwarp();
-    UNROLLED for (int i = 0; i < MT; ++i)
-        for (int e = lane; e < 16 * ACROSS; e += 32) {
-            const int r = first + i * 64 + e / ACROSS, u = e % ACROSS;
-            if (target[r] >= 0 && columns[u] >= 0) pass(out + (target[r] + columns[u]) * ES, room + r * LINE + u * STORED * ES);
+        __syncwarp();
+        const int first = warp / 4 * (64 * MT) + i * 64 + warp % 4 * 16;
+        UNROLLED for (int e = lane; e < 16 * UNITS_OF_PART; e += 32) {
+            const int r = e / UNITS_OF_PART, u = e % UNITS_OF_PART;
+            const i64 at = target[first + r];
+            const int offset = columns[p / STORED + u];
+            if (at >= 0 && offset >= 0) pass(out + (at + offset) * ES, rows + r * LINE + u * STORED * ES);
         }
-    __syncwarp();
+        __syncwarp();
+    }
 }
 
 // The same where the blocks of a cluster have parts of the sums: each adds up and finishes BM / SPLIT rows. By all threads.

@@ -12,12 +12,13 @@ from typing import Any
 
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
+from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
 from workloads.deconv.layer import Layer
 
 FILE = Path(__file__).with_name("mma_tuned.json")
-Choice = Gather | Halo | Scatter
-_FAMILIES: dict[str, type[Choice]] = {"gather": Gather, "halo": Halo, "scatter": Scatter}
+Choice = Gather | Halo | Rows | Scatter
+_FAMILIES: dict[str, type[Choice]] = {"gather": Gather, "halo": Halo, "rows": Rows, "scatter": Scatter}
 
 
 def key(layer: Layer, arithmetic: str) -> str:

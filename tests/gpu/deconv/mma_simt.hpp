@@ -61,7 +61,7 @@ struct Block {
     std::map<unsigned, Barrier> barriers;
     std::unique_ptr<char[]> memory{new char[MEMORY + 1024]};
     std::vector<Meeting> warps, warpgroups;
-    Meeting barrier, some;
+    Meeting barrier, some[16];
     char *first() { return memory.get() + (-(uintptr_t)memory.get() & 1023); }
 };
 std::vector<Thread> threads;  // of the whole cluster
@@ -69,7 +69,7 @@ std::vector<Block> blocks;
 Meeting cluster;
 ucontext_t scheduler;
 long progress;
-int block_threads, running, sharing;  // blocks that bulk copies go to
+int block_threads, running;
 
 inline Block &block() { return blocks[running / block_threads]; }
 #define shared ((uint4 *)block().first())
@@ -113,7 +113,7 @@ template <class Value> Value __shfl_sync(unsigned, Value value, int from) {
     return mine.found;
 }
 inline void __syncwarp() { meet(block().warps[threadIdx.x / 32], 32, [] {}); }
-inline void some_sync(int count) { meet(block().some, count, [] {}); }
+inline void some_sync(int number, int count) { meet(block().some[number], count, [] {}); }
 inline void cluster_sync() { meet(cluster, block_threads * (int)blocks.size(), [] {}); }
 
 inline unsigned address(const void *p) {
@@ -151,21 +151,17 @@ inline void barrier_expect(unsigned at, unsigned bytes) {
 }
 inline void barrier_come(unsigned at) { come(barrier_of(at, block())); }
 inline void copies_come(unsigned at) { barrier_come(at); }
-inline void barrier_come(unsigned at, unsigned rank) { come(barrier_of(at, blocks[rank])); }
 // The first wait is for the first passing: a parity that differs from that of the passings so far means passed.
 inline void barrier_wait(unsigned at, unsigned parity) {
     while ((unsigned)(barrier_of(at, block()).passed & 1) == parity) wait();
 }
 inline void bulk_copy(unsigned to, const void *from, unsigned bytes, unsigned barrier) {
     if ((uintptr_t)from % 16 || to % 16 || bytes % 16) std::abort();
-    for (int rank = 0; rank < sharing; ++rank) {
-        Block &of = sharing > 1 ? blocks[rank] : block();
-        at_address(to + bytes - 16, 16, of);
-        std::memcpy(at_address(to, 16, of), from, bytes);
-        barrier_of(barrier, of).bytes -= bytes;
-        barrier_of(barrier, of).settle();
-        ++progress;
-    }
+    at_address(to + bytes - 16, 16, block());
+    std::memcpy(at_address(to, 16, block()), from, bytes);
+    barrier_of(barrier, block()).bytes -= bytes;
+    barrier_of(barrier, block()).settle();
+    ++progress;
 }
 inline void copies_commit() {}
 template <int LEFT> void copies_wait() {}
@@ -276,24 +272,22 @@ template <class Found> Found cluster_read_as(unsigned at, unsigned rank) {
 }
 #define cluster_read cluster_read_as<Four>
 
-template <class Body> int launch(int groups, int local, int split, int pair, Body body) {
+template <class Body> int launch(int groups, int local, int split, Body body) {
     static Body *entry;
     static int first_block;
     entry = &body;
     block_threads = local;
     gridDim.x = groups;
-    const int size = split * pair;
-    sharing = pair;
-    if (groups % size) return 2;
-    for (first_block = 0; first_block < groups; first_block += size) {
-        blocks = std::vector<Block>(size);
+    if (groups % split) return 2;
+    for (first_block = 0; first_block < groups; first_block += split) {
+        blocks = std::vector<Block>(split);
         for (Block &one : blocks) {
             std::memset(one.memory.get(), 0xA5, MEMORY + 1024);
             one.warps = std::vector<Meeting>((local + 31) / 32);
             one.warpgroups = std::vector<Meeting>((local + 127) / 128);
         }
         cluster = Meeting();
-        const int all = local * size;
+        const int all = local * split;
         threads = std::vector<Thread>(all);
         for (int i = 0; i < all; ++i) {
             Thread &thread = threads[i];

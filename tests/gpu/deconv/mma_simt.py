@@ -42,8 +42,8 @@ def library(launch: Launch, folder: Path, change: Any = None) -> ctypes.CDLL:
     types = [re.sub(r"\w+$", "", p.replace("__restrict__", "").strip()) for p in signature[1].split(",")]
     arguments = ", ".join(f"({t})pointers[{i}]" for i, t in enumerate(types[:-1]))
     text = f'#include "{_HEADER}"\n{text}\n' + (
-        f'extern "C" int run(void **pointers, int n, int groups, int local, int split, int pair) {{\n'
-        f"    return launch(groups, local, split, pair, [&] {{ {launch.entry}({arguments}, n); }});\n}}\n"
+        f'extern "C" int run(void **pointers, int n, int groups, int local, int split) {{\n'
+        f"    return launch(groups, local, split, [&] {{ {launch.entry}({arguments}, n); }});\n}}\n"
     )
     name = folder / hashlib.sha256(text.encode()).hexdigest()[:16]
     built = name.with_suffix(".so")
@@ -62,10 +62,10 @@ def run(stage: Stage, source: NDArray[Any], out: NDArray[Any], folder: Path, cha
     pointers = {name: buffer.ctypes.data for name, buffer in buffers.items()} | {"out": memory.ctypes.data + _GUARD}
     *names, n = launch.args
     found = (ctypes.c_void_p * len(names))(*(pointers[str(name)] for name in names))
-    cluster = dict(re.findall(r"#define (SPLIT|PAIR) (\d+)", launch.source))
+    split = re.search(r"#define SPLIT (\d+)", launch.source)
     assert launch.shared <= 227 * 1024
-    split, pair = int(cluster.get("SPLIT", 1)), int(cluster.get("PAIR", 1))
-    failed = library(launch, folder, change).run(found, n, launch.groups, launch.local, split, pair)
+    cluster = int(split[1]) if split else 1
+    failed = library(launch, folder, change).run(found, n, launch.groups, launch.local, cluster)
     assert not failed, "a barrier that not all threads reach"
     assert (memory[:_GUARD] == 0x5A).all(), "written before the output"
     assert (memory[-_GUARD:] == 0x5A).all(), "written behind the output"

@@ -13,11 +13,14 @@ from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
+from gpu.runtime.device import Info
 from workloads.deconv.layer import Layer
 from workloads.deconv.network import Network
 from workloads.deconv.parameters import Parameters
 
 SEED = 44
+#: Few multiprocessors, so that a block takes several tiles.
+INFO = Info("x", "x", "cuda", 2, 60 << 20, 32, True, 232_448, {})
 
 
 class Made(layout.Network):
@@ -62,9 +65,13 @@ GATHER = {
         Gather(16),
         Gather(16, split=2),
         Gather(16, wgs=2, position_major=True),
-        Gather(16, pair=2, blocks=2, position_major=True),
+        Gather(16, blocks=2, position_major=True, persistent=True),
     ),
-    "2d k5": (Gather(32, stages=3), Gather(32, mt=2, position_major=True, pair=2), Gather(16, split=4)),
+    "2d k5": (
+        Gather(32, stages=3),
+        Gather(32, mt=2, position_major=True, persistent=True, group_major=True),
+        Gather(16, split=3, group_major=True),
+    ),
     "2d first": (Gather(64), Gather(128, stages=3)),
     "2d stride 1": (Gather(16, position_major=True),),
     "2d odd channels": (Gather(16),),
@@ -74,11 +81,11 @@ GATHER = {
 }
 HALO = {
     "halo 2d k4": (
-        Halo(32, (1, 1, 8, 8), pair=4),
+        Halo(32, (1, 1, 8, 8), sets=4),
         Halo(16, (1, 1, 8, 16), mt=2),
         Halo(32, (2, 1, 8, 8), wgs=2, stages=4),
     ),
-    "halo 2d k5": (Halo(16, (1, 1, 8, 8), stages=8, pair=2), Halo(16, (2, 1, 8, 8), mt=2, stages=3)),
+    "halo 2d k5": (Halo(16, (1, 1, 8, 8), stages=8, sets=2), Halo(16, (2, 1, 8, 8), mt=2, stages=3)),
     "halo 2d s1": (Halo(16, (1, 1, 8, 8)),),
     "halo 3d k4": (Halo(16, (1, 2, 8, 8), wgs=2), Halo(16, (1, 1, 8, 8), stages=16)),
 }
@@ -94,7 +101,9 @@ ROWS = {
     "rows k5": (Rows(2, 4),),
     "rows k3": (Rows(8, 4),),
 }
-CASES = [(name, choice) for found in (GATHER, HALO, SCATTER, ROWS) for name, choices in found.items() for choice in choices]
+CASES = [
+    (name, choice) for found in (GATHER, HALO, SCATTER, ROWS) for name, choices in found.items() for choice in choices
+]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +118,8 @@ def worst(name, choice, arithmetic, n, folder, change=None):
     rng = np.random.default_rng(SEED)
     x = network.numbers(arithmetic, rng.integers(-128, 128, (n, *layer.shape, layer.channels_in)) / 128)
     module = {Gather: mma_gather, Halo: mma_halo, Scatter: mma_scatter, Rows: mma_rows}[type(choice)]
-    stage = module.stage(network, 0, choice, arithmetic, n)
+    few = INFO if isinstance(choice, Gather) else None
+    stage = module.stage(network, 0, choice, arithmetic, n, *([few] if few else []))
     out = np.empty((n, *layer.shape_out, layer.channels_out), x.dtype)
     got = mma_simt.run(stage, x, out, folder, change).astype(np.float64)
     if arithmetic == "fixed8":
