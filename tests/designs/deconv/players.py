@@ -25,10 +25,11 @@ class Player:
     parameters: Mapping[str, int | str]
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
+    has_reset: bool = True
 
     def instance(self, name: str, low_in: int, low_out: int) -> str:
         """SystemVerilog of an instance whose ports lie from bit `low_in` of `data` and from `low_out` of `seen`."""
-        ports = [".clk(clk)", ".rst(rst)"]
+        ports = [".clk(clk)", *([".rst(rst)"] if self.has_reset else [])]
         for port, width in self.inputs.items():
             ports.append(f".{port}(data[{low_in} +: {width}])")
             low_in += width
