@@ -1,4 +1,4 @@
-"""deconv_array and its lanes against integers in Python, in both forms: for synthesis and for simulators."""
+"""deconv_array and its lanes against integers in Python, in all forms: for simulators, for synthesis, and for ECP5."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from players import Player, pack, play, unpack
 
 from designs.flow.tools import FlowError
 from designs.flow.verilator import build, lint
-from designs.lib import closure
+from designs.lib import closure, source
 
 FOLDER = Path(__file__).resolve().parents[3] / "designs" / "deconv"
 SOURCES = [*closure("adder_tree", "delay"), FOLDER / "deconv_lane.sv", FOLDER / "deconv_array.sv"]
+MULTIPLIER = source("sim/ecp5_multiplier")
+#: (TREE, ECP5)
+FORMS = ((0, 0), (1, 0), (1, 1))
 CYCLES = 220
 TAG = 9
 
@@ -29,14 +32,15 @@ SHAPES = (
 )
 
 
-def player(shape: tuple[int, ...], tree: int) -> Player:
+def player(shape: tuple[int, ...], tree: int, ecp5: int = 0) -> Player:
     bits, acc, tm, tn, tz, tr, tc = shape
     lanes = tz * tr * tc
     names = ("BITS", "ACC", "TM", "TN", "TZ", "TR", "TC")
     inputs = {"valid": 1, "first": 1, "last": 1, "merged": 1, "tag": TAG, "mask": lanes}
     inputs |= {"activations": lanes * tn * bits, "weights": tm * tz * tn * bits}
     outputs = {"sum_valid": 1, "sum_tag": TAG, "sums": lanes * tm * acc}
-    return Player("deconv_array", {**dict(zip(names, shape, strict=True)), "TAG": TAG, "TREE": tree}, inputs, outputs)
+    parameters = {**dict(zip(names, shape, strict=True)), "TAG": TAG, "TREE": tree, "ECP5": ecp5}
+    return Player("deconv_array", parameters, inputs, outputs)
 
 
 def latency(shape: tuple[int, ...]) -> int:
@@ -52,8 +56,13 @@ def numbers(rng: np.random.Generator, bits: int, count: int) -> np.ndarray:
     return rng.integers(low, high + 1, count)
 
 
-def stimulus(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[dict[str, list[int]], dict[int, tuple]]:
-    """Values of each cycle, and by the cycle of its last issue each job's tag, mode and sums (lanes, TM)."""
+def stimulus(
+    rng: np.random.Generator, shape: tuple[int, ...], silent: int
+) -> tuple[dict[str, list[int]], dict[int, tuple]]:
+    """Values of each cycle, and by the cycle of its last issue each job's tag, mode and sums (lanes, TM).
+
+    `silent`: masked lanes have zeros, as the form for ECP5 asks.
+    """
     bits, _, tm, tn, tz, tr, tc = shape
     lanes, plane = tz * tr * tc, tr * tc
     values: dict[str, list[int]] = {name: [] for name in player(shape, 0).inputs}
@@ -67,6 +76,8 @@ def stimulus(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[dict[str
         first, last = int(fresh), int(rng.random() < 0.4)
         mask = rng.random(lanes) < 0.8
         a = numbers(rng, bits, lanes * tn).reshape(lanes, tn).astype(object)
+        if silent:
+            a[~mask] = 0
         w = numbers(rng, bits, tm * tz * tn).astype(object)
         tag = int(rng.integers(1 << TAG))
         if not valid:
@@ -93,10 +104,11 @@ def test_array_adds_products_of_jobs(tmp_path: Path) -> None:
     seed = 3
     print("seed", seed)
     rng = np.random.default_rng(seed)
-    drawn = [stimulus(rng, shape) for shape in SHAPES]
-    duts = [player(shape, tree) for tree in (0, 1) for shape in SHAPES]
-    seen = play(duts, [values for values, _ in drawn] * 2, sources=SOURCES, results=tmp_path, seed=seed)
-    for dut, answer, shape, (_, jobs) in zip(duts, seen, SHAPES * 2, drawn * 2, strict=True):
+    drawn = [stimulus(rng, shape, ecp5) for _, ecp5 in FORMS for shape in SHAPES]
+    duts = [player(shape, tree, ecp5) for tree, ecp5 in FORMS for shape in SHAPES]
+    sources = [*SOURCES, *MULTIPLIER]
+    seen = play(duts, [values for values, _ in drawn], sources=sources, results=tmp_path, seed=seed)
+    for dut, answer, shape, (_, jobs) in zip(duts, seen, SHAPES * len(FORMS), drawn, strict=True):
         _, acc, tm, _, tz, tr, tc = shape
         late = latency(shape)
         ended = [cycle for cycle, valid in enumerate(answer["sum_valid"]) if valid]
