@@ -175,12 +175,10 @@ class Row:
 
     @property
     def array(self) -> str:
-        """The multipliers of an FPGA design, `2,048 = 2 × 64 × 1 × 4 × 4`, or empty where it does not count them."""
+        """The array of multipliers of an FPGA design, `2,048 = 2 × 64 × 1 × 4 × 4`, or empty where it has none."""
         count, *sides = (self.conditions.get(name) for name in ARRAY)
-        if not isinstance(count, (int, float)):
-            return ""
         known = [f"{side:g}" for side in sides if isinstance(side, (int, float))]
-        return f"{count:,}" + (f" = {' × '.join(known)}" if known else "")
+        return f"{count:,} = {' × '.join(known)}" if known and isinstance(count, (int, float)) else ""
 
     @property
     def shipped(self) -> bool:

@@ -42,8 +42,7 @@ def tables(comparison: Comparison) -> list[Table]:
     shown = [row for row in comparison.shown if row.boundary == Boundary.KERNEL and row.kind != SIMULATION]
     found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.arrays(comparison.rows)]
     found += [work_tables.layers(comparison.layers)]
-    varying = work_tables.variations(comparison.variations)
-    found += [replace(varying, long=not any(v.run for v in comparison.variations)), published(comparison.published)]
+    found += [work_tables.variations(comparison.variations), published(comparison.published)]
     for case in comparison.cases:
         found += by_batch(case, [row for row in comparison.rows if row.case == case])
     found += [overtaking(comparison.overtakings), claims(comparison.claims)]

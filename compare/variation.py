@@ -38,11 +38,6 @@ class Variation:
     energy: Figure | None
 
     @property
-    def known(self) -> bool:
-        """Whether anything but that a pipeline is steady is known."""
-        return any((self.rounds, self.energy)) or (self.runs is not None and not self.exact)
-
-    @property
     def exact(self) -> bool:
         """Whether it is none by construction."""
         return self.runs is not None and self.runs.statistic == "exact"
@@ -82,14 +77,14 @@ def with_variation(rows: Iterable[Row], apart: Iterable[Row]) -> list[Row]:
 
 
 def variations(rows: Iterable[Row]) -> tuple[Variation, ...]:
-    """Return what is known of the variation of rows at the kernel boundary, pipelines among them.
+    """Return the variation of rows at the kernel boundary, pipelines among them.
 
-    Empty when it is known of none but pipelines: then there is nothing to set them against.
+    Empty when nobody repeated a run: then there is nothing to set a pipeline against.
     """
     found = [variation(row) for row in rows if row.boundary == Boundary.KERNEL]
-    if not any(v.known for v in found):
+    if not any(v.run for v in found):
         return ()
-    return tuple(v for v in found if v.known or v.exact)
+    return tuple(v for v in found if v.exact or v.runs or v.rounds)
 
 
 def variation(row: Row) -> Variation:
