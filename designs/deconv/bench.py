@@ -17,6 +17,9 @@ is on the last beat of an item.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from designs.deconv.generate import Design, weight_beat
 
 TOP = "deconv_bench"
@@ -25,15 +28,55 @@ TOP = "deconv_bench"
 COUNTERS = ("busy", "issues", "stalled_weights", "stalled_drain", "useful", "kept", "loaded", "stored", "weighed")
 
 
-def bench_text(design: Design, capacity: int) -> str:
-    """SystemVerilog of `deconv_bench` around a design, with room for the inputs of `capacity` items."""
-    program, engine = design.program, design.engine
-    beats_in, beats_out = sum(op.beats for op in program.loads), sum(op.beats for op in program.stores)
+#: Items of a run at most.
+ITEMS = 1024
+
+#: Beats of inputs and of weights for which a bench around a shared engine has room, by its name.
+ROOM: Mapping[str, tuple[int, int]] = {
+    "vc709": (1 << 19, 1 << 20),
+    "streamed": (1 << 19, 1 << 18),
+    "z7020": (1 << 10, 1 << 18),
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a run sends and gets of an item: beats in and out, commands, beats of weights."""
+
+    beats_in: int
+    beats_out: int
+    commands: int
+    weights: int
+
+
+def sizes(design: Design) -> Sizes:
+    """Sizes of a design's network."""
+    program = design.program
+    return Sizes(
+        sum(op.beats for op in program.loads),
+        sum(op.beats for op in program.stores),
+        len(program.commands),
+        words_streamed(design),
+    )
+
+
+def bench_text(design: Design, items: int) -> str:
+    """SystemVerilog of `deconv_bench` around a design, with room for the inputs of at least `items` items.
+
+    The text of a shared engine is the same for all networks, so that its simulator is built once.
+    Errors: ValueError for a network that there is no room for.
+    """
+    engine, size = design.engine, sizes(design)
+    beats, weights = (1 << (n - 1).bit_length() for n in (items * size.beats_in, size.weights))
+    commands = 1 << (size.commands - 1).bit_length()
+    if engine.name in ROOM:
+        room, commands = ROOM[engine.name], max(4096, commands)
+        if beats > room[0] or weights > room[1]:
+            raise ValueError(f"{design.case}: {beats} beats of inputs and {weights} of weights; the bench has {room}")
+        beats, weights = room
     inside = "u_top.u_core.u_engine" if engine.resident else "u_top.u_engine"
     counts = ", ".join(f"{inside}.count_{name}" for name in COUNTERS)
     places = " ".join(["%0d"] * len(COUNTERS))
-    weights = words_streamed(design)
-    commands = len(program.commands)
     beat = weight_beat(engine)
     fed = (
         ""
@@ -49,10 +92,10 @@ def bench_text(design: Design, capacity: int) -> str:
   logic [31:0] command, weight, c_item, w_item, c_lfsr, w_lfsr;
   wire c_take = c_valid && c_ready;
   wire w_take = w_valid && w_ready;
-  wire [31:0] command_next = c_take ? (command == {commands - 1} ? 0 : command + 1) : command;
-  wire [31:0] c_item_next = c_item + 32'(c_take && command == {commands - 1});
-  wire [31:0] weight_next = w_take ? (weight == {weights - 1} ? 0 : weight + 1) : weight;
-  wire [31:0] w_item_next = w_item + 32'(w_take && weight == {weights - 1});
+  wire [31:0] command_next = c_take ? (command == commands_item - 1 ? 0 : command + 1) : command;
+  wire [31:0] c_item_next = c_item + 32'(c_take && command == commands_item - 1);
+  wire [31:0] weight_next = w_take ? (weight == weights_item - 1 ? 0 : weight + 1) : weight;
+  wire [31:0] w_item_next = w_item + 32'(w_take && weight == weights_item - 1);
 
   initial begin
     read = $fopen("commands.bin", "rb");
@@ -108,7 +151,7 @@ def bench_text(design: Design, capacity: int) -> str:
     )
     state = "1'b0, 1'b0" if engine.resident else "w_valid, w_ready"
     return f"""\
-// Written by designs.deconv.bench for {design.case}: {engine}.
+// Written by designs.deconv.bench: {engine}.
 `default_nettype none
 
 module {TOP} (
@@ -121,15 +164,17 @@ module {TOP} (
     input wire [7:0] stall,
     input wire [31:0] seed,
     input wire [31:0] patience,
+    // Of an item.
+    input wire [31:0] beats_in,
+    input wire [31:0] beats_out,
+    input wire [31:0] commands_item,
+    input wire [31:0] weights_item,
     output logic done,
     output logic stuck,
     output logic broken
 );
-  localparam int BEATS_IN = {beats_in};
-  localparam int BEATS_OUT = {beats_out};
-
-  logic [{design.in_bits - 1}:0] inputs[{capacity} * BEATS_IN];
-  logic [31:0] entered[{capacity}];
+  logic [{design.in_bits - 1}:0] inputs[{beats}];
+  logic [31:0] entered[{ITEMS}];
   integer file, out, read, got_bytes;
 
   logic running, s_valid, m_ready, held;
@@ -157,7 +202,7 @@ module {TOP} (
       .s_axis_tvalid(s_valid),
       .s_axis_tready(s_ready),
       .s_axis_tdata(s_data),
-      .s_axis_tlast(beat == BEATS_IN - 1),
+      .s_axis_tlast(beat == beats_in - 1),
       .m_axis_tvalid(m_valid),
       .m_axis_tready(m_ready),
       .m_axis_tdata(m_data),
@@ -174,8 +219,8 @@ module {TOP} (
   wire busy = {inside}.busy[1];
   wire take = s_valid && s_ready;
   wire give = m_valid && m_ready;
-  wire ends = take && beat == BEATS_IN - 1;
-  wire finishes = give && done_beat == BEATS_OUT - 1;
+  wire ends = take && beat == beats_in - 1;
+  wire finishes = give && done_beat == beats_out - 1;
   // What comes after this cycle.
   wire [31:0] beat_next = ends ? 0 : beat + 32'(take);
   wire [31:0] item_next = item + 32'(ends);
@@ -198,12 +243,12 @@ module {TOP} (
       if (give) done_beat <= finishes ? 0 : done_beat + 1;
       if (!s_valid || take) begin
         s_valid <= item_next != count && !waits && s_lfsr[7:0] >= idle;
-        s_data <= inputs[item_next*BEATS_IN+beat_next];
+        s_data <= inputs[item_next*beats_in+beat_next];
       end
       m_ready <= m_lfsr[7:0] >= stall;
       held <= m_valid && !m_ready;
       kept <= m_data;
-      if ((held && (!m_valid || m_data != kept)) || (give && m_last != (done_beat == BEATS_OUT - 1))) broken <= 1'b1;
+      if ((held && (!m_valid || m_data != kept)) || (give && m_last != (done_beat == beats_out - 1))) broken <= 1'b1;
       if (was_busy && !busy) $fdisplay(file, "counts %0d {places}", cycle, {counts});
       if (give) $fdisplay(out, "%h", m_data);
       if (finishes) $fdisplay(file, "item %0d %0d", entered[done_items], cycle);

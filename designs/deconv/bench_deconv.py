@@ -15,13 +15,18 @@ from designs.flow.bench import CLOCK_NS, save, vectors
 #: Columns of a run, as `designs.deconv.simulation.Run` has them.
 COLUMNS = ("count", "single", "idle", "stall", "seed", "patience")
 
+#: Sizes of an item, as `designs.deconv.bench.Sizes` has them.
+SIZES = ("beats_in", "beats_out", "commands_item", "weights_item")
+
 
 @cocotb.test()
 async def deconv(dut: Any) -> None:
     """Do all runs one after the other in one simulation; nothing is reset between them."""
-    runs = vectors()["runs"]
+    runs, sizes = vectors()["runs"], vectors()["sizes"]
     dut.go.value = 0
     dut.rst.value = 1
+    for name, value in zip(SIZES, sizes, strict=True):
+        getattr(dut, name).value = int(value)
     cocotb.start_soon(Clock(dut.clk, CLOCK_NS, "ns").start())
     await ClockCycles(dut.clk, 4)
     dut.rst.value = 0

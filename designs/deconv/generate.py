@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from designs import lib
 from designs.deconv.compiler import Program, compile_network
-from designs.deconv.compiler_images import hexadecimal, packed
+from designs.deconv.compiler_images import hexadecimal, packed, table_words
 from designs.deconv.config import DATAFLOWS, Dataflow, Engine
 from designs.flow import cache
 from workloads.deconv import parameters
+from workloads.deconv.fixed import Integers
 from workloads.deconv.network import FixedNetwork
 
 _FOLDER = Path(__file__).parent
@@ -76,7 +77,8 @@ def generate(case: str, engine: Engine) -> Design:
 def generate_network(network: FixedNetwork, engine: Engine, case: str) -> Design:
     """Any network; `case` only names the design. Errors: EngineError naming the layer, the value and the limit."""
     program = compile_network(network, engine)
-    top = f"deconv_{case}_{engine.name}"
+    # An engine with streamed weights is the same for all networks, but for what its table holds.
+    top = f"deconv_{case}_{engine.name}" if engine.resident else f"deconv_{engine.name}"
     images = memory_images(program)
 
     def produce(folder: Path) -> None:
@@ -107,10 +109,10 @@ def rtl(engine: Engine) -> tuple[Path, ...]:
 
 
 def memory_images(program: Program) -> dict[str, str]:
-    """Texts for $readmemh by name: `table` where there is one; with resident weights `program`, `weights`, `biases`."""
+    """Texts for $readmemh by name: `table` where it can be used; resident also `program`, `weights` and `biases`."""
     engine, images = program.engine, {}
-    if program.table.size:
-        images["table"] = table_text(program)
+    if program.table.size or not engine.resident:
+        images["table"] = table_text(program.table if program.table.size else table_words("tanh", engine.bits), engine)
     if engine.resident:
         lanes = engine.tm * engine.tn * engine.tz
         flat = [words.reshape(-1, words.shape[-1]) for words in program.weights]
@@ -124,12 +126,12 @@ def memory_images(program: Program) -> dict[str, str]:
     return images
 
 
-def table_text(program: Program) -> str:
+def table_text(table: Integers, engine: Engine) -> str:
     """Entries of the activation table: 8 bits of value, or 16 with the step to the next entry above them."""
-    value = program.table[:, 0] & ((1 << program.engine.bits) - 1)
-    if program.engine.bits == 8:
+    value = table[:, 0] & ((1 << engine.bits) - 1)
+    if engine.bits == 8:
         return "".join(f"{int(each):02x}\n" for each in value)
-    entries = value | (program.table[:, 1] & ((1 << STEP_BITS) - 1)) << 16
+    entries = value | (table[:, 1] & ((1 << STEP_BITS) - 1)) << 16
     return "".join(f"{int(each):07x}\n" for each in entries)
 
 
@@ -171,7 +173,7 @@ def engine_parameters(program: Program) -> dict[str, int | str]:
         "B_WORDS": engine.b_words, "W_WORDS": engine.w_words, "BIAS_WORDS": engine.bias_words, "DRAIN": engine.drain,
         "PSUM_WORDS": engine.psum_words, "IO": engine.io, "ECP5": int(engine.ecp5),
     }  # fmt: skip
-    if program.table.size:
+    if program.table.size or not engine.resident:
         numbers["TABLE"] = '"table.hex"'
     if engine.resident:
         numbers |= {"WEIGHTS": '"weights.hex"', "BIASES": '"biases.hex"'}

@@ -73,12 +73,10 @@ def run(design: Design, items: Integers, runs: Sequence[Run], seed: int = 1) -> 
     Errors: SimulationFailed, FlowError, MissingTool; ValueError for a run of more items than there are.
     """
     for each in runs:
-        if not 1 <= each.count <= len(items):
+        if not 1 <= each.count <= min(len(items), bench.ITEMS):
             raise ValueError(f"a run of {each.count} items, but there are {len(items)}")
     engine, program = design.engine, design.program
     longest = 4 * max(tile.tile.cycles for tile in program.runs) + 100_000
-    # Few sizes, so that few simulators are built.
-    capacity = 1 << (len(items) - 1).bit_length()
     with tempfile.TemporaryDirectory(prefix="gatewarp-") as name:
         folder = Path(name)
         beats = [packed(program.pack(item), engine.bits) for item in items]
@@ -91,13 +89,13 @@ def run(design: Design, items: Integers, runs: Sequence[Run], seed: int = 1) -> 
             (folder / file).write_bytes(np.ascontiguousarray(rows[:, ::-1]).tobytes())
         table = [astuple(replace(each, patience=each.patience or longest)) for each in runs]
         top = folder / f"{bench.TOP}.sv"
-        top.write_text(bench.bench_text(design, capacity))
+        top.write_text(bench.bench_text(design, len(items)))
         outcome = simulate(
             bench.TOP,
             [*design.sources, top],
             Path(__file__).parent / "bench_deconv.py",
             results=folder / "results",
-            vectors={"runs": np.array(table, np.int64)},
+            vectors={"runs": np.array(table, np.int64), "sizes": np.array(astuple(bench.sizes(design)), np.int64)},
             data=[*design.memories, *(folder / file for file in files)],
             seed=seed,
             options=BuildOptions(optimise="-O2" if engine.multipliers >= LARGE else "-O1"),
