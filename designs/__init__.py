@@ -3,6 +3,7 @@
 #: Public name to module. Each module has CASES, TIER, ARITHMETICS and `verify`, and `build` where it goes on a board.
 IMPLEMENTATIONS = {
     "designs/bcnn/stream": "designs.bcnn.stream",
+    "designs/deconv/input_oriented": "designs.deconv.input_oriented",
     "designs/deconv/reverse_loop": "designs.deconv.reverse_loop",
     "designs/track/folded": "designs.track.folded",
 }
