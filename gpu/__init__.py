@@ -9,6 +9,7 @@ IMPLEMENTATIONS = {
     "gpu/bcnn/opencl": "gpu.bcnn.opencl",
     "gpu/bcnn/cuda": "gpu.bcnn.cuda",
     "gpu/deconv/opencl": "gpu.deconv.opencl",
+    "gpu/deconv/cuda": "gpu.deconv.cuda",
     "gpu/deconv/torch": "gpu.deconv.torch",
 }
 

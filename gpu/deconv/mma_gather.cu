@@ -22,7 +22,8 @@ constexpr int STAGE = BM * 128 + WEIGHTS;                    // bytes
 constexpr int OVER = PERSISTENT ? STAGES * STAGE : 0;        // where finished numbers pass through shared memory
 constexpr int RING = STAGES * STAGE > OVER + LEFT ? STAGES * STAGE : OVER + LEFT;
 constexpr int ROWS = BM * 8 / FETCHERS;                      // of which a thread fetches a unit
-constexpr int AHEAD = 8;                                     // more tiles than stages that can be under way
+constexpr int AHEAD = 8;                                     // more tiles than can be under way: each has a step
+static_assert(STAGES < AHEAD, "the steps of a tile would be forgotten");
 
 // Item and position of a row; the item is negative if there is none.
 struct Place {
@@ -94,7 +95,10 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
                 list[at] = -((tap_z(tap) * IY + tap_y(tap)) * IX + tap_x(tap)) * (CIN * ES / 4);
                 list[TAPS + at] = thread;
             }
-            some_sync(2, FETCHERS);
+            if (number)
+                some_sync(2, FETCHERS);
+            else
+                some_sync(3, THREADS);
             const auto fetch_weights = [&](int k) {
                 const int step = begin + k;
                 ring.fetch(s + k, weights + (i64)(own[1] + list[TAPS + step / CHUNKS] * CHUNKS + step % CHUNKS) * WEIGHTS);
@@ -138,8 +142,13 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
                 target[r] = stored ? ((((i64)p.item * OZ + p.z * SZ) * OY + p.y * SY) * OX + p.x * SX) * OUT : -1;
             }
             __syncwarp();
-            ring.wait_full(s);
+            if (number)
+                ring.wait_full(s);  // and the number of steps is there
+            else
+                some_sync(3, THREADS);
             const int end = s + count[number % AHEAD];
+            if (SPLIT > 1 && s == end)
+                UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int k = 0; k < BN / 2; ++k) acc[i][k] = 0;
             for (int begin = s; s < end; ++s) {
                 const uint a = a0 + s % STAGES * STAGE, b = ring.at + s % STAGES * STAGE;
                 ring.wait_full(s);
@@ -151,7 +160,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
                 if (s > begin) ring.done(s - 1);
             }
             wgmma_wait<0>();
-            ring.done(s - 1);
+            if (s) ring.done(s - 1);
             if (!PERSISTENT) some_sync(1, WORKERS);  // what follows overwrites the ring
             if (SPLIT == 1)
                 finish(out, acc, base + OVER, target, columns + group * ACROSS, bias + group * BN, lookup);

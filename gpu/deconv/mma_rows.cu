@@ -15,22 +15,36 @@ constexpr int THREADS = 32 * WARPS, STRIPS = (IY + STRIP - 1) / STRIP;
 constexpr int UNITS = CIN * ES / 16, DEEP = (UNITS + 3) / 4;  // 16-byte units of an input; pairs of instructions
 constexpr int RUN = SX * OUT, PARTS = SLOTS * DEEP * TILES;   // numbers of a position in a row; fragments of weights
 constexpr bool HELD = PARTS <= 8;                             // in registers
-constexpr int low_of[] = LOW, count_of[] = COUNT, first_of[] = FIRST;
-constexpr int reach_of[TILES][SX] = REACH;
 
-constexpr int least() {
-    int found = low_of[0];
-    for (int f = 0; f < SY; ++f) found = low_of[f] < found ? low_of[f] : found;
+__device__ constexpr int low_of(int phase) {
+    constexpr int values[] = LOW;
+    return values[phase];
+}
+__device__ constexpr int count_of(int phase) {
+    constexpr int values[] = COUNT;
+    return values[phase];
+}
+__device__ constexpr int first_of(int phase) {
+    constexpr int values[] = FIRST;
+    return values[phase];
+}
+__device__ constexpr int reach_of(int tile, int phase) {
+    constexpr int values[TILES][SX] = REACH;
+    return values[tile][phase];
+}
+__device__ constexpr int least() {
+    int found = low_of(0);
+    for (int f = 0; f < SY; ++f) found = low_of(f) < found ? low_of(f) : found;
     return found;
 }
-constexpr int most() {
-    int found = low_of[0] + count_of[0] - 1;
-    for (int f = 0; f < SY; ++f) found = low_of[f] + count_of[f] - 1 > found ? low_of[f] + count_of[f] - 1 : found;
+__device__ constexpr int most() {
+    int found = low_of(0) + count_of(0) - 1;
+    for (int f = 0; f < SY; ++f) found = low_of(f) + count_of(f) - 1 > found ? low_of(f) + count_of(f) - 1 : found;
     return found;
 }
-constexpr bool reaches(int tile, int by) {
+__device__ constexpr bool reaches(int tile, int by) {
     for (int f = 0; f < SX; ++f)
-        if (reach_of[tile][f] == by) return true;
+        if (reach_of(tile, f) == by) return true;
     return false;
 }
 
@@ -78,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 }
             }
         UNROLLED for (int f = 0; f < SY; ++f) {
-            const int s = first_of[f], y = r + low_of[f];  // these outputs are complete
+            const int s = first_of(f), y = r + low_of(f);  // these outputs are complete
             if (y >= y0 && y < y1)
                 UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int h = 0; h < 2; ++h) {
                     Acc two[2];
@@ -87,8 +101,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                         Acc sum = own_bias[e];
                         UNROLLED for (int j = 0; j < TILES; ++j) {
                             const Acc here = acc[s][j][i][2 * h + e];
-                            int reach = reach_of[j][0];
-                            UNROLLED for (int p = 1; p < SX; ++p) reach = phase == p ? reach_of[j][p] : reach;
+                            int reach = reach_of(j, 0);
+                            UNROLLED for (int p = 1; p < SX; ++p) reach = phase == p ? reach_of(j, p) : reach;
                             Acc found = here;
                             if (reaches(j, 1)) {  // what the input before gives
                                 const Acc before = h ? acc[s][j][i][e] : i ? acc[s][j][i ? i - 1 : 0][2 + e] : 0;
@@ -115,9 +129,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                         }
                     }
                 }
-            UNROLLED for (int k = 0; k < count_of[f]; ++k) UNROLLED for (int j = 0; j < TILES; ++j)
+            UNROLLED for (int k = 0; k < count_of(f); ++k) UNROLLED for (int j = 0; j < TILES; ++j)
                 UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int v = 0; v < 4; ++v)
-                    acc[s + k][j][i][v] = k + 1 < count_of[f] ? acc[k + 1 < count_of[f] ? s + k + 1 : s][j][i][v] : 0;
+                    acc[s + k][j][i][v] = k + 1 < count_of(f) ? acc[k + 1 < count_of(f) ? s + k + 1 : s][j][i][v] : 0;
         }
         if (DEEP == 1) {
             UNROLLED for (int i = 0; i < 2 * MT; ++i) a[0][i] = next[0][i];

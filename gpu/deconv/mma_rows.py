@@ -89,7 +89,7 @@ def _text(values: Numbers, choice: Rows) -> str:
     layer = values.layer
     lines, tiles = slots(layer)
     firsts = [sum(len(line) for line in lines[:f]) for f in range(len(lines))]
-    macros = {
+    macros: dict[str, int | str] = {
         "INT8": int(values.size == 1),
         "CIN": layer.channels_in,
         "IY": layer.shape[0],

@@ -29,12 +29,20 @@ def key(layer: Layer, arithmetic: str) -> str:
 
 
 def of(layer: Layer, arithmetic: str, n: int) -> list[Choice]:
-    """The fastest choices of the nearest batch, the best first; none for a shape that was not tuned."""
-    found = _table().get(key(layer, arithmetic), {})
+    """The fastest choices of the nearest batch, the best first; none for a shape that was not tuned.
+
+    An arithmetic that was not tuned takes those of binary16, whose tiles are the same in bytes.
+    """
+    found = _table().get(key(layer, arithmetic)) or _table().get(key(layer, "fp16"), {})
     if not found:
         return []
     nearest = min(found, key=lambda batch: abs(math.log(int(batch) / n)))
     return [_choice(values) for values in found[nearest]]
+
+
+def known() -> dict[str, dict[str, list[Choice]]]:
+    """The whole table."""
+    return {key: {n: [_choice(c) for c in found] for n, found in batches.items()} for key, batches in _table().items()}
 
 
 def coded(choice: Choice) -> dict[str, Any]:
