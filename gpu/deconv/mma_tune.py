@@ -21,7 +21,7 @@ from gpu.deconv.bench import Bench, Placed
 from gpu.deconv.layout import NUMBERS, Network
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_rows import Rows
-from gpu.runtime.device import open_device
+from gpu.runtime.device import DeviceError, open_device
 from workloads.deconv.cases import LAYERS
 from workloads.deconv.layer import Layer
 
@@ -87,11 +87,15 @@ class Tuner:
     def _right(self, index: int, placed: Placed) -> bool:
         key: Any = (index, placed.choice)
         if key not in self._proved:
-            first = self._outputs(index, mma_tuned.of(self.bench.network.layers[index], ARITHMETIC, _FEW)[0])
-            worst = np.abs(self._outputs(index, placed.choice) - first).max()
-            self._proved[key] = bool(worst <= _DIFFERENCE)
-            if not self._proved[key]:
-                print(f"WRONG by {worst}: {placed.choice} of layer {index}", flush=True)
+            self._proved[key] = False
+            try:
+                first = self._outputs(index, mma_tuned.of(self.bench.network.layers[index], ARITHMETIC, _FEW)[0])
+                worst = np.abs(self._outputs(index, placed.choice) - first).max()
+                self._proved[key] = bool(worst <= _DIFFERENCE)
+                if not self._proved[key]:
+                    print(f"WRONG by {worst}: {placed.choice} of layer {index}", flush=True)
+            except DeviceError as error:
+                print(f"REFUSED: {placed.choice} of layer {index}: {error}", flush=True)
         return self._proved[key]
 
     def _outputs(self, index: int, choice: Any) -> NDArray[np.float32]:
