@@ -10,6 +10,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpu.deconv import mma, mma_gather, mma_tuned
 from gpu.deconv.bench import Bench, Placed
+from gpu.deconv.launch import Launch
 from gpu.deconv.layout import NUMBERS, Network
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_rows import Rows
@@ -69,7 +71,11 @@ class Tuner:
         """Compile what is not compiled yet, several at once."""
         launches = list(dict.fromkeys(launch for placed in found for launch in placed.stage.launches))
         with ThreadPoolExecutor(_COMPILERS) as pool:
-            list(pool.map(self.bench._program, launches))
+            list(pool.map(self._compiled, launches))
+
+    def _compiled(self, launch: Launch) -> None:
+        with suppress(DeviceError):  # told when the choice is to be proved
+            self.bench._program(launch)
 
     def best(self, index: int, n: int, top: int) -> list[mma.Choice]:
         """The fastest choices of a layer at batch `n`."""
