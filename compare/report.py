@@ -66,5 +66,6 @@ def _in_decibels(comparison: Comparison) -> bool:
 
 
 def _powers(cell: str) -> Markup:
-    """Return a cell with `2^20` set as a power; all else is escaped."""
-    return Markup(re.sub(r"\b2\^(\d+)", r"2<sup>\1</sup>", str(escape(cell))))
+    """Return a cell with `2^20` set as a power, and names that may break at their slashes; all else is escaped."""
+    powers = re.sub(r"\b2\^(\d+)", r"2<sup>\1</sup>", str(escape(cell)))
+    return Markup(re.sub(r"(?<=[a-z])/(?=[a-z])", "/<wbr>", powers))

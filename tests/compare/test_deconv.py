@@ -138,7 +138,7 @@ def test_an_assumed_clock_is_of_an_array(tmp_path: Path) -> None:
 def test_an_interval_of_two_items_counts_when_its_layers_bear_it_out(story: Comparison, tmp_path: Path) -> None:
     (row,) = [r for r in story.rows if r.case == "gan3d" and r.assumed_clock]
     assert row.figures["throughput"].value == pytest.approx(200e6 / round(made.MACS["gan3d"][0] / 2048 / 0.93))
-    assert "interval of 2 items, 0.0% above the sum of its layers' own cycles" in row.notes
+    assert "interval of 2 items, 0.0 % above the sum of its layers' own cycles" in row.notes
 
     def stretched(factor: float) -> list[str]:
         network, *layers = made.simulated("gan3d", made.ORIENTED, made.VC709, 0.93)

@@ -66,7 +66,7 @@ def test_without_rows_there_is_no_figure(tmp_path: Path) -> None:
 class Reader(HTMLParser):
     """Collects what a page asks for from outside, and whether its tags close."""
 
-    void = frozenset({"meta", "link", "img", "br", "input", "hr"})
+    void = frozenset({"meta", "link", "img", "br", "input", "hr", "wbr"})
 
     def __init__(self) -> None:
         super().__init__()
