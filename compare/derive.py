@@ -201,7 +201,8 @@ def _few(simulation: Row) -> list[str]:
     interval, above = simulation.figures.get("interval"), simulation.conditions.get(BORNE_OUT)
     if interval is None or not isinstance(above, float) or _items(simulation, interval) >= ITEMS_AT_LEAST:
         return []
-    return [f"interval of {_items(simulation, interval)} items, {above * 100:.1f} % above the sum of its layers' own cycles"]
+    count = _items(simulation, interval)
+    return [f"interval of {count} items, {above * 100:.1f} % above the sum of its layers' own cycles"]
 
 
 def _bandless(figure: Figure, samples: int) -> Figure:
