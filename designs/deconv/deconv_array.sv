@@ -8,7 +8,7 @@
 // Lane (z, r, c) is number (z * TR + r) * TC + c. `weights`: [((m*TZ + z)*TN + n)*BITS +: BITS] when merged,
 // [(m*TN + n)*BITS +: BITS] in the low part when separate. `sums`: [(lane*TM + m)*ACC +: ACC], modulo 2^ACC.
 //
-// LATENCY = 3 + clog2(TN) + (TZ > 1 ? clog2(TZ) + 1 : 0) cycles after the last issue, `sum_valid` is high for one cycle
+// LATENCY = 3 + 2 ECP5 + clog2(TN) + (TZ > 1 ? clog2(TZ) + 1 : 0) cycles after the last issue, `sum_valid` is high for one cycle
 // with its tag and the sums. TREE as in deconv_lane.
 `default_nettype none
 
@@ -71,7 +71,7 @@ module deconv_array #(
 
   localparam int PLANE = TR * TC;
   localparam int MERGE = TZ > 1 ? $clog2(TZ) + 1 : 0;
-  localparam int BEFORE = 2 + $clog2(TN) + MERGE;  // registers before the running sums
+  localparam int BEFORE = (ECP5 ? 4 : 2) + $clog2(TN) + MERGE;  // registers before the running sums
   localparam int WHOLE = 2 * BITS + $clog2(TN);
   localparam int PART = WHOLE < ACC ? WHOLE : ACC;
   localparam int JOINED = PART + $clog2(TZ) < ACC ? PART + $clog2(TZ) : ACC;

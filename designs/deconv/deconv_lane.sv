@@ -1,6 +1,6 @@
 // The products of one lane: TN activations, each with TM weights, added up to TM partial sums, new ones each cycle.
 // TREE = 1, for synthesis: registers on both sides of the multipliers and behind each level of adders, in all
-// 2 + clog2(TN) of them. TREE = 0, for simulators: the same sums at once, without a register; deconv_array delays them.
+// 2 + clog2(TN) of them, or 4 + clog2(TN) with ECP5. TREE = 0, for simulators: the same sums at once, without a register; deconv_array delays them.
 // A lane that is masked gives zeros.
 //
 // Kept apart in synthesis: a large array maps one lane, not 64, and each lane keeps its own copy of the weights, which
@@ -47,21 +47,27 @@ module deconv_lane #(
       w <= weights;
     end
     if (ECP5) begin : g_unused
-      wire unused = &{1'b0, awake, a, w};
+      wire unused = &{1'b0, awake};
     end
 
     for (genvar m = 0; m < TM; m++) begin : g_channel
       wire [TN*2*BITS-1:0] products;
 
       for (genvar n = 0; n < TN && ECP5; n++) begin : g_dsp
+        // DSP blocks lie in rows across the chip: the way to each and from each takes a cycle of its own.
+        wire [2*BITS-1:0] ready;
+        logic [2*BITS-1:0] product;
+
         ecp5_multiplier #(
             .BITS(BITS)
         ) u_product (
             .clk(clk),
-            .x(activations[n*BITS+:BITS]),
-            .y(weights[(m*TN+n)*BITS+:BITS]),
-            .product(products[n*2*BITS+:2*BITS])
+            .x(a[n*BITS+:BITS]),
+            .y(w[(m*TN+n)*BITS+:BITS]),
+            .product(ready)
         );
+        always_ff @(posedge clk) product <= ready;
+        assign products[n*2*BITS+:2*BITS] = product;
       end
 
       for (genvar n = 0; n < TN && !ECP5; n++) begin : g_product
