@@ -63,7 +63,7 @@ LAYERS = {
 GATHER = {
     "2d k4": (
         Gather(16),
-        Gather(16, split=2),
+        Gather(16, split=8, position_major=True),
         Gather(16, wgs=2, position_major=True),
         Gather(16, blocks=2, position_major=True, persistent=True),
     ),
