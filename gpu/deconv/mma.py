@@ -68,9 +68,9 @@ def _fits(network: Network, arithmetic: str) -> bool:
 
 
 def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -> Sequence[Choice]:
-    """What tuning may try for layer `index` at batch `n`, the expected best first."""
+    """What tuning may try for layer `index` at batch `n`: the best of the table, or a few where the table has nothing."""
     layer = network.layers[index]
-    return mma_tuned.of(layer, arithmetic, n) or list(every(layer, arithmetic, n))[:6]
+    return mma_tuned.of(layer, arithmetic, n)[:1] or list(every(layer, arithmetic, n))[:6]
 
 
 def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int, info: Info) -> Stage:
