@@ -68,7 +68,7 @@ def _fits(network: Network, arithmetic: str) -> bool:
 
 
 def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -> Sequence[Choice]:
-    """What tuning may try for layer `index` at batch `n`: the best of the table, or a few where the table has nothing."""
+    """What tuning may try for layer `index` at batch `n`: the best of the table, or a few where it has nothing."""
     layer = network.layers[index]
     return mma_tuned.of(layer, arithmetic, n)[:1] or list(every(layer, arithmetic, n))[:6]
 
