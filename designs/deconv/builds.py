@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from compare.record import Record
@@ -81,9 +82,11 @@ def build_part(
         raise DoesNotFit(f"{case}: {dataflow} has no engine for {part} that does this case; there are {meant}")
     design = generate(case, config.preset(dataflow, engines[part]))
     piece = Piece("engine", design.top, design.sources, design.memories, KEPT)
-    yield synthesised(
+    record = synthesised(
         core_of(name, design), chosen, [piece], sources=[*sources_of(name, design), _SELF], progress=progress
     )
+    said = {key: value for key, value in record.conditions.items() if key != "layers"}
+    yield replace(record, conditions={**said, "resources_of": "the engine, synthesised out of context"})
 
 
 _SELF = "designs/deconv/builds.py"
