@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from deconv_networks import CHAINS, item, network
 
-from designs.deconv import config, evidence, generate, reverse_loop, simulation
+from designs.deconv import config, evidence, generate, input_oriented, reverse_loop, simulation
 from designs.deconv.config import Engine
 from designs.deconv.simulation import Run, SimulationFailed, Trace
 from workloads.deconv import parameters
@@ -45,15 +45,39 @@ def test_digits_are_recorded_as_network_and_layers() -> None:
     assert outputs.value * interval.value == pytest.approx(64 * 32)
 
 
+def test_digits_input_oriented_use_the_array_as_it_is_filled() -> None:
+    equal, counted, used = input_oriented.verify("digits", samples=8, seed=4)
+    assert [equal.passed, counted.passed, used.passed] == [True, True, True], (equal, counted, used)
+    whole, *layers = equal.records
+    assert [whole.conditions[name] for name in ("Tm", "Tn", "Tz", "Tr", "Tc")] == [2, 16, 1, 2, 2]
+    # One position in four lanes; then 4 x 4 positions in blocks of 2 x 2.
+    first, second = (record.get("utilisation") for record in layers[:2])
+    assert first is not None
+    assert second is not None
+    assert first.value < 0.25
+    assert second.value > 0.95
+    kept = layers[1].get("utilisation.kept")
+    assert kept is not None
+    assert kept.value / second.value == pytest.approx(LAYERS["digits"][1].kept_macs / LAYERS["digits"][1].macs)
+
+
 def simulated(engine: Engine = SMALL, seed: int = 5) -> tuple[generate.Design, np.ndarray]:
     chain = CHAINS["a generator"]
     design = generate.generate_network(network(chain, 8, seed), engine, "odd")
     return design, np.stack([item(chain, 8, seed + n) for n in range(3)])
 
 
-def test_tiles_with_streamed_weights_at_every_pace() -> None:
-    design, x = simulated()
-    assert any(len(step.tiles) > 1 for step in design.program.steps)
+ORIENTED = Engine(
+    "tiny", "input_oriented", 8, tm=2, tn=4, tz=2, tr=2, tc=2, acc=28, a_words=8, b_words=8, w_words=1024,
+    resident=False, bias_words=4, psum_words=24, drain=2, io=2,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", [SMALL, ORIENTED], ids=str)
+def test_tiles_with_streamed_weights_at_every_pace(engine: Engine) -> None:
+    design, x = simulated(engine)
+    if engine is SMALL:
+        assert any(len(step.tiles) > 1 for step in design.program.steps)
     print("seed", 7)
     runs = [Run(3, seed=7), Run(2, single=True), Run(3, idle=240, stall=240, seed=9)]
     traces = simulation.run(design, x, runs, seed=7)
