@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from compare.devices import share
 from compare.record import Boundary, Stage
 from compare.rows import ARRAY, ASSUMED_CLOCK, BUSY, SIMULATION, Figure, Row, text
-from compare.steady import BORNE_OUT
+from compare.steady import BORNE_OUT, ITEMS_AT_LEAST, items_of
 
-#: Fewer items than this at the pins give no interval.
-ITEMS_AT_LEAST = 8
 #: Fewer seeds than this are remarked on: place and route scatters.
 SEEDS_AT_LEAST = 10
+#: The spread of a figure of which only an upper bound is known.
+AT_MOST = "at most"
 #: What a synthesis counts, and a part may run out of.
 COUNTED = ("luts", "ffs", "brams", "dsps")
 
@@ -114,19 +114,10 @@ def why_not(simulation: Row, clocked: Row) -> str:
     for figure in (interval, cycles):
         if figure is not None and figure.boundary != Boundary.KERNEL:
             return f"{figure.quantity} was counted at the boundary {figure.boundary}, not at the stream pins"
-    if (
-        interval is not None
-        and _items(simulation, interval) < ITEMS_AT_LEAST
-        and BORNE_OUT not in simulation.conditions
-    ):
-        return f"{_items(simulation, interval)} items at the pins give no interval, {ITEMS_AT_LEAST} are needed"
+    items = ITEMS_AT_LEAST if interval is None else items_of(simulation, interval)
+    if items < ITEMS_AT_LEAST and BORNE_OUT not in simulation.conditions:
+        return f"{items} items at the pins give no interval, {ITEMS_AT_LEAST} are needed"
     return ""
-
-
-def _items(simulation: Row, interval: Figure) -> int:
-    """Items at the pins: one more than there are steps between them, where a record says so."""
-    items = simulation.conditions.get("items")
-    return items if isinstance(items, int) else interval.samples
 
 
 def join(simulation: Row, clocked: Row) -> Row:
@@ -189,20 +180,32 @@ def _counted_in_cycles(name: str) -> bool:
 
 
 def _variation(interval: Figure) -> Figure | None:
-    """None from item to item, by construction, when every item took as many cycles; the clock's own jitter aside."""
-    low, high = band(interval)
-    if interval.statistic != "exact" or low != high or interval.samples < ITEMS_AT_LEAST - 1:
+    """How much the rate of a pipeline varies from item to item, the clock's own jitter aside.
+
+    None, exactly, when every item took as many cycles. Else only the least, the mean and the largest step are known,
+    and so how large their standard deviation is at most: √((largest - mean) (mean - least)), after Bhatia and Davis
+    (2000).
+    """
+    n, (low, high) = interval.samples, band(interval)
+    if n < ITEMS_AT_LEAST - 1:
         return None
-    return Figure("variation", 0.0, "1", "exact", interval.samples, Boundary.KERNEL, (Stage.SIMULATED,))
+    none = Figure("variation", 0.0, "1", "exact", n, Boundary.KERNEL, (Stage.SIMULATED,))
+    if interval.statistic == "exact" and low == high:
+        return none
+    most = math.sqrt(max((high - interval.value) * (interval.value - low), 0.0) * n / (n - 1)) / interval.value
+    return replace(none, value=most, statistic="std", low=0.0, high=most, spread=AT_MOST)
 
 
 def _few(simulation: Row) -> list[str]:
     """Say what an interval of few items stands on."""
-    interval, above = simulation.figures.get("interval"), simulation.conditions.get(BORNE_OUT)
-    if interval is None or not isinstance(above, float) or _items(simulation, interval) >= ITEMS_AT_LEAST:
+    interval, apart = simulation.figures.get("interval"), simulation.conditions.get(BORNE_OUT)
+    if interval is None or not isinstance(apart, float):
         return []
-    count = _items(simulation, interval)
-    return [f"interval of {count} items, {above * 100:.1f} % above the sum of its layers' own cycles"]
+    side = "above" if apart >= 0 else "below"
+    return [
+        f"interval of {items_of(simulation, interval)} items, {abs(apart) * 100:.1f} % {side} the sum of its layers' "
+        "own cycles; the longer counts"
+    ]
 
 
 def _bandless(figure: Figure, samples: int) -> Figure:

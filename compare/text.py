@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from compare.derive import AT_MOST
 from compare.devices import share
 from compare.record import Stage, unit_of
 from compare.referee import Ratio
@@ -92,25 +93,33 @@ def scatter(figure: Figure | None) -> str:
     """Return a relative standard deviation with its band and how many values stand behind it."""
     if figure is None:
         return MISSING
+    if figure.spread == AT_MOST:
+        return f"at most {percent(figure.value)}, n = {figure.samples}"
     bounds = (None, None) if figure.low is None or figure.high is None else (figure.low * 100, figure.high * 100)
     return f"{digits(figure.value * 100)} %{_band(figure.value * 100, *bounds)}, n = {figure.samples}"
 
 
 def traffic(row: Row) -> str:
     """Return the memory traffic of a design in steady state: `weights 64, inputs 8.5`, bytes a cycle."""
-    known = {name.removeprefix("bandwidth."): f for name, f in row.figures.items() if name.startswith("bandwidth.")}
-    return ", ".join(f"{name} {digits(f.value)}" for name, f in known.items()) or MISSING
+    return _traffic(row, None)
 
 
 def traffic_in_time(row: Row) -> str:
     """Return the same with bytes a second where the row has a clock: `weights 64 (12.8 GB/s)`."""
-    clock = row.figures["fmax"].value if "fmax" in row.figures else row.assumed_clock
-    said = []
-    for name, f in row.figures.items():
-        if name.startswith("bandwidth."):
-            rate = f" ({si(f.value * clock, 'B/s')})" if clock else ""
-            said.append(f"{name.removeprefix('bandwidth.')} {digits(f.value)}{rate}")
-    return ", ".join(said) or MISSING
+    return _traffic(row, row.figures["fmax"].value if "fmax" in row.figures else row.assumed_clock)
+
+
+def _traffic(row: Row, clock: float | None) -> str:
+    """Streams without any traffic are left out."""
+    known = {
+        name.removeprefix("bandwidth."): f.value for name, f in row.figures.items() if name.startswith("bandwidth.")
+    }
+    said = [
+        f"{name} {digits(value)}" + (f" ({si(value * clock, 'B/s')})" if clock else "")
+        for name, value in known.items()
+        if value
+    ]
+    return ", ".join(said) or ("none" if known else MISSING)
 
 
 #: Units that take an SI prefix, by the unit of the record.

@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from compare.record import Boundary, Measurement
+from compare.record import Boundary, Measurement, Stage
 from compare.rows import DEVIATION, Figure, Row
 
 RUNS = "variation"
@@ -43,9 +43,14 @@ class Variation:
         return self.runs is not None and self.runs.statistic == "exact"
 
     @property
+    def counted(self) -> bool:
+        """Whether it was counted in a simulation's cycles."""
+        return self.runs is not None and self.runs.stages == (Stage.SIMULATED,)
+
+    @property
     def run(self) -> str:
         """What one run was, or empty where nobody repeated any."""
-        if self.exact or self.runs is None:
+        if self.runs is None or self.counted:
             return ""
         count = next((r.conditions[LAUNCHES] for r in self.row.records if LAUNCHES in r.conditions), None)
         return f"{count:,} launches one after another" if isinstance(count, int) else "as its record says"

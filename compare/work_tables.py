@@ -146,5 +146,7 @@ def _evidence(v: Variation) -> str:
     """Say why a pipeline does not vary, or what a run was."""
     if v.exact:
         return "simulated: every item took as many cycles; the clock is taken as steady"
+    if v.counted:
+        return "simulated: the most that least, mean and largest interval allow; the clock is taken as steady"
     said = ["measured", *([f"a run: {v.run}"] if v.run else [])]
     return ", ".join([*said, *(["outside baseline"] if v.row.tier != "product" else [])])

@@ -65,14 +65,30 @@ def test_the_band_is_that_of_chi_square(deviation: float, n: int) -> None:
     assert low < deviation < high
 
 
-def test_a_pipeline_of_exact_cycles_does_not_vary_and_another_is_not_said_to() -> None:
+def test_a_pipeline_of_exact_cycles_does_not_vary() -> None:
     (steady,), _ = derive(rows(simulated(), routed()))
     figure = steady.figures["variation"]
     assert (figure.value, figure.statistic, figure.stages) == (0, "exact", (Stage.SIMULATED,))
+    (few,), _ = derive(rows(simulated(items=7, conditions={**simulated().conditions, "items": 8}), routed()))
+    assert few.figures["variation"].statistic == "exact"
+    lone = replace(simulated().measurements[1], samples=1)
+    (unknown,), _ = derive(rows(replace(simulated(), measurements=(lone,)), routed()))
+    assert "variation" not in unknown.figures
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=7, max_size=50))
+def test_least_mean_and_largest_step_bound_the_variation_of_a_pipeline(steps: list[float]) -> None:
+    mean = min(max(statistics.fmean(steps), min(steps)), max(steps))
     made = simulated()
-    interval = replace(made.measurements[0], low=0.9, high=1.1, spread="min-max")
-    (jittery,), _ = derive(rows(replace(made, measurements=(interval, *made.measurements[1:])), routed()))
-    assert "variation" not in jittery.figures
+    interval = replace(made.measurements[0], value=mean, low=min(steps), high=max(steps), spread="min-max",
+                       statistic="mean", samples=len(steps))  # fmt: skip
+    (jittery,), _ = derive(rows(replace(made, conditions={**made.conditions, "items": len(steps) + 1},
+                                        measurements=(interval, *made.measurements[1:])), routed()))  # fmt: skip
+    found = variation(jittery).runs
+    assert found is not None
+    assert found.low == 0
+    assert found.value >= statistics.stdev(steps) / mean * (1 - 1e-6) - 1e-9
+    assert variation(jittery).run == ""
 
 
 def test_steady_over_varying_is_nothing_and_the_other_way_round_is_refused() -> None:
