@@ -68,6 +68,11 @@ def remarks(comparison: Comparison) -> list[str]:
     said += _energy_remarks(comparison)
     said += _launch_remarks(comparison)
     said += _quality_remarks(comparison)
+    if any("rate.useful" in row.figures for row in comparison.shown):
+        said.append(
+            "Useful operations count products that fall into the padding, as publications do; a design that skips them "
+            "may do more useful operations a second than it has multipliers for."
+        )
     said += sorted({_assumed(row) for row in comparison.rows if row.assumed_clock})
     if comparison.superseded:
         said.append(f"{comparison.superseded} rows were superseded by newer ones or by your own.")
