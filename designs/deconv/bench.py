@@ -34,6 +34,7 @@ ITEMS = 1024
 #: Beats of inputs and of weights for which a bench around a shared engine has room, by its name.
 ROOM: Mapping[str, tuple[int, int]] = {
     "vc709": (1 << 19, 1 << 20),
+    "vc709_tm4": (1 << 12, 1 << 14),
     "streamed": (1 << 19, 1 << 18),
     "z7020": (1 << 10, 1 << 18),
 }

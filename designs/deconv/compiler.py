@@ -12,8 +12,8 @@ at work on, also across the end of the program, which repeats.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from designs.deconv import commands
 from designs.deconv.commands import Action, Register, Unit, word
 from designs.deconv.compiler_images import beats, bias_words, table_words, tensor_of, weight_words
 from designs.deconv.compiler_plan import OUTSIDE, Step, check_resident, plan, stream_beats
-from designs.deconv.compiler_tiles import Layout, Tile, merged
+from designs.deconv.compiler_tiles import Layout, Span, Tile, merged, whole
 from designs.deconv.config import Engine, EngineError
 from workloads.deconv.fixed import FixedLayer, Integers
 from workloads.deconv.layer import Activation, Layer
@@ -81,9 +81,8 @@ Operation = Transfer | Run
 class Program:
     """What the engine needs for a network.
 
-    `weights` are the words (numbers of `bits` bits) and `biases` (words, TM) of resident weights, or of the weight
-    stream of an item, in whose order they are: `stream` has for each RUN the number of biases and the words of each.
-    `table` are the activation table's entries, empty where none is used. `operations` are in the order of the program.
+    `weights` are the words (groups, taps, folds, numbers) and `biases` (groups, TM) of each layer. `table` are the
+    activation table's entries, empty where none is used. `operations` are in the order of the program.
     """
 
     engine: Engine
@@ -94,7 +93,6 @@ class Program:
     weights: tuple[Integers, ...]
     biases: tuple[Integers, ...]
     table: Integers
-    tags: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -196,7 +194,7 @@ def _sides(shape: Sequence[int]) -> tuple[int, int, int]:
     return z, r, c
 
 
-def order_of(spans: Sequence, engine: Engine) -> list[int]:  # type: ignore[type-arg]
+def order_of(spans: Sequence[Span], engine: Engine) -> list[int]:
     """The kernel's elements in raster order, as the weights of a layer follow each other.
 
     reverse_loop: as they are. input_oriented: phases vary fastest, so that sums at one address are far apart in time.
@@ -373,8 +371,6 @@ class _Emitter:
         )
 
     def _words(self, number: int) -> tuple[int, int]:
-        from designs.deconv.compiler_tiles import whole
-
         tile = whole(self.layers[number].layer, self.engine)
         return tile.groups * tile.taps * tile.folds, tile.groups
 

@@ -109,8 +109,9 @@ class Engine:
 
 
 #: Engines by dataflow and name. Those of ulx3s hold all of one network; `vc709` is the array of arXiv 1903.02550 (2 x
-#: 64 x 1 x 4 x 4 for images, 2 x 16 x 4 x 4 x 4 for volumes), `z7020` has the 16 units of arXiv 2102.00294. `streamed`
-#: is for simulation: its memories are larger than those of the parts here.
+#: 64 x 1 x 4 x 4 for images, 2 x 16 x 4 x 4 x 4 for volumes), `vc709_tm4` has as many
+#: multipliers in another form, which suits networks whose last layer has three channels; `z7020` has the 16 units of
+#: arXiv 2102.00294. `streamed` is for simulation: its memories are larger than those of the parts here.
 PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
     (engine.dataflow, engine.name): engine
     for engine in (
@@ -133,6 +134,10 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
         Engine(
             "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
             w_words=4096, bias_words=4, resident=False, psum_words=512, drain=16, io=4,
+        ),
+        Engine(
+            "vc709_tm4", "input_oriented", 16, tm=4, tn=8, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
+            w_words=4096, bias_words=4, resident=False, psum_words=256, drain=16, io=4,
         ),
         Engine(
             "z7020", "reverse_loop", 16, tm=4, tn=4, acc=44, a_words=4096, b_words=8192, w_words=2048, bias_words=4,
@@ -158,7 +163,7 @@ ENGINES_OF: Mapping[Dataflow, Mapping[str, tuple[str, ...]]] = {
     "input_oriented": {
         "digits": ("ulx3s_digits",),
         "mnist": ("ulx3s_mnist",),
-        "celeba": ("vc709",),
+        "celeba": ("vc709", "vc709_tm4"),
         "dcgan": ("vc709",),
         "gan3d": ("vc709",),
         "vnet": ("vc709",),

@@ -34,9 +34,6 @@ ITEMS = 8
 #: Use of the multipliers: of a network from item to item, and of layers that can fill the array.
 NETWORK, LAYER = 0.75, 0.90
 
-#: Cycles of multipliers of an item beyond which a case is run at full speed only.
-HEAVY = 1e9
-
 #: Cycles below which a layer is mostly start and end, and has no steady state.
 STEADY = 1000
 
@@ -75,8 +72,8 @@ def verify_on(
 ) -> Iterator[Check]:
     """Three checks: every number equals the oracle's; the counters say what they must; the multipliers are used.
 
-    Items follow each other without a pause, then alone, then with pauses of all streams at random; heavy cases do the
-    first only. Records come with the first check, and only when all three pass.
+    Items follow each other without a pause, then alone, then with pauses of all streams at random. Records come with
+    the first check, and only when all three pass.
     """
     began = time.monotonic()
     if progress:
@@ -85,7 +82,7 @@ def verify_on(
     x = inputs(case, min(max(samples, ITEMS), largest), seed, engine.bits)
     if progress:
         progress("simulate", 1, 2)
-    plan = runs(len(x), seed, heavy=is_heavy(design))
+    plan = runs(len(x), seed)
     common = Check(name, case, engine.arithmetic, "simulation", len(x), seed, False, float("nan"), None)
     try:
         traces = simulation.run(design, x, plan, seed)
@@ -102,9 +99,7 @@ def verify_on(
     right = worst == 0 and not strange and unused <= 0
     if progress:
         progress("simulate", 2, 2)
-    how = f"{engine}: {len(x)} back to back"
-    if len(plan) > 1:
-        how += f", {plan[1].count} alone, {plan[2].count} with pauses"
+    how = f"{engine}: {len(x)} back to back, {plan[1].count} alone, {plan[2].count} with pauses"
     yield replace(
         common,
         passed=worst == 0,
@@ -128,22 +123,14 @@ def inputs(case: str, count: int, seed: int, bits: int) -> Integers:
     return encode(np.concatenate([WORKLOAD.inputs(case, count - len(ends), seed), ends]), bits)
 
 
-def runs(count: int, seed: int, *, heavy: bool) -> tuple[Run, ...]:
-    """Back to back; of cases that are not heavy, also one at a time and with pauses."""
+def runs(count: int, seed: int) -> tuple[Run, Run, Run]:
+    """Back to back, one at a time, and with pauses."""
     few = 1 if count < ITEMS else 3
-    full = Run(count, seed=2 * seed + 1)
-    if heavy:
-        return (full,)
     return (
-        full,
+        Run(count, seed=2 * seed + 1),
         Run(few, single=True, seed=2 * seed + 3),
         Run(few, idle=PAUSE, stall=PAUSE, seed=2 * seed + 5),
     )
-
-
-def is_heavy(design: Design) -> bool:
-    """Whether the multipliers of a design have more than HEAVY cycles to be simulated for an item."""
-    return sum(run.tile.cycles for run in design.program.runs) * design.engine.multipliers > HEAVY
 
 
 def shares_of(design: Design, trace: Trace) -> tuple[Share, ...]:
@@ -288,9 +275,7 @@ def sources_of(name: str, design: Design) -> list[str]:
 
 def records(name: str, design: Design, traces: Sequence[Trace], shares: Sequence[Share], seed: int) -> Iterator[Record]:
     """The network's record, and one of each layer."""
-    full = traces[0]
-    # The first item of a run meets an empty engine, as one alone does.
-    alone = traces[1].latency if len(traces) > 1 else full.latency[:1]
+    full, alone, _ = traces
     useful, kept = network_use(design, full, shares)
     total: dict[str, int] = {}
     for share in shares:
@@ -302,7 +287,7 @@ def records(name: str, design: Design, traces: Sequence[Trace], shares: Sequence
         core_of(name, design),
         full.entered,
         full.left,
-        alone=alone,
+        alone=alone.latency,
         sources=[*sources_of(name, design), *checker],
         seed=seed,
         more=(
