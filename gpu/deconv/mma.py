@@ -138,11 +138,9 @@ def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
             ):
                 continue
             tiles = -(-rows // tile.bm) * each
-            for split in (1, 2, 3, 4, 8):
-                small = tile.bm == 64 and split != 3
-                if split == 1 or (
-                    tiles * split <= _FULL and steps >= 2 * split and blocks == 1 and (small or split < 5)
-                ):
+            for split in (1, 2, 4, 8):
+                fits = tiles * split <= _FULL and steps >= 2 * split and blocks == 1 and (tile.bm == 64 or split < 5)
+                if split == 1 or fits:
                     yield replace(tile, split=split)
                     if uneven and tiles * split >= 128:
                         yield replace(tile, split=split, group_major=True)

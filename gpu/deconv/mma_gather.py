@@ -158,6 +158,8 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int,
     values = numbers(network, index, arithmetic)
     layer = network.layers[index]
     check(layer, values.size)
+    if choice.bm % choice.split:
+        raise Unsupported(f"{layer.name}: {choice.bm} rows do not divide among {choice.split} blocks")
     constants = constants_of(values, choice.bn)
     groups = len(constants["table"])
     positions = math.prod(-(-side // spread(layer).stride) for side in layer.shape_out)

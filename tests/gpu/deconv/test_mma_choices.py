@@ -84,6 +84,14 @@ def test_layers_beyond_a_kernel_are_refused_by_name(module, layer, said):
         module.check(layer, 2)
 
 
+def test_blocks_that_do_not_divide_the_rows_are_refused():
+    with pytest.raises(Unsupported, match="deconv2: 64 rows do not divide among 3 blocks"):
+        mma.stage(Network("digits"), 1, Gather(32, split=3), "fp16", 1, INFO)
+    for case, layers in LAYERS.items():
+        for layer in layers:
+            assert all(c.bm % c.split == 0 for c in mma.every(layer, "fp16", 64) if isinstance(c, Gather)), case
+
+
 def test_activations_are_not_read_before_the_launch_before_is_complete():
     # A pointer that is const and __restrict__ may be read from the constant cache, before `griddepcontrol.wait`.
     for name in ("gather", "halo", "rows", "scatter"):
