@@ -213,6 +213,8 @@ def slack(design: Design, trace: Trace, shares: Sequence[Share]) -> tuple[float,
     ]
     worst, name = min(filled, default=(1.0, "none"))
     words = f"{all_of_it:.1%} of the multipliers, {worst:.1%} in the worst layer that fills the array ({name})"
+    if all_of_it < NETWORK:
+        words += f"; short of the {NETWORK:.0%} that is aimed at"
     due = SHORT.get((design.engine.name, design.case), NETWORK)
     return max(due - all_of_it, LAYER - worst), words
 
