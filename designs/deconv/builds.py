@@ -12,6 +12,7 @@ from designs.deconv import config
 from designs.deconv.config import Dataflow, Engine
 from designs.deconv.evidence import core_of, sources_of
 from designs.deconv.generate import generate
+from designs.deconv.port import narrow
 from designs.flow import parts
 from designs.flow.evidence import build_on_board
 from designs.flow.on_part import Piece, synthesised
@@ -56,8 +57,8 @@ def build(
         )
     design = generate(case, engine)
     yield build_on_board(
-        core_of(name, design), board=board, mhz=BOARD_MHZ, sources=[*sources_of(name, design), _SELF], seeds=seeds,
-        out=out, progress=progress,
+        narrow(core_of(name, design)), board=board, mhz=BOARD_MHZ, sources=[*sources_of(name, design), *_BOARD],
+        seeds=seeds, out=out, progress=progress,
     )  # fmt: skip
 
 
@@ -90,3 +91,4 @@ def build_part(
 
 
 _SELF = "designs/deconv/builds.py"
+_BOARD = (_SELF, "designs/deconv/port.py", "designs/lib/stream_width.sv")

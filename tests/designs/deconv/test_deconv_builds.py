@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from compare.record import Stage
 from designs.boards import BoardError
-from designs.deconv import builds, generate, reverse_loop
+from designs.deconv import builds, generate, port, reverse_loop
 from designs.deconv.config import ENGINES_OF, preset
+from designs.deconv.evidence import core_of
 from designs.flow import xilinx
 from designs.flow.parts import DoesNotFit
-from designs.flow.verilator import run_verilator
+from designs.flow.verilator import run_verilator, simulate
 from workloads.api import UnknownNameError
 
 
@@ -69,3 +71,26 @@ def test_generated_tops_are_clean(case: str, engine: str, tmp_path: Path) -> Non
         (tmp_path / path.name).write_bytes(path.read_bytes())
     arguments = ["--lint-only", "-Wall", "--no-timing", "--top-module", design.top, *map(str, design.sources)]
     run_verilator(arguments, tmp_path, tmp_path / "verilator.log")
+
+
+def test_a_core_answers_through_narrow_words(tmp_path: Path) -> None:
+    design = generate.generate("digits", preset("reverse_loop", "ulx3s_digits"))
+    core = port.narrow(core_of("designs/deconv/reverse_loop", design))
+    assert (core.in_bits, core.digest) == (port.PORT_BITS, design.digest)
+    print("seed 8")
+    item = np.random.default_rng(8).integers(-128, 128, design.program.network.layers[0].layer.channels_in)
+    item = item.reshape(1, 1, -1)
+    beats, matters = design.program.expect(item)
+    words = design.program.pack(item).astype(np.int8).view("<u4").reshape(-1)
+    result = simulate(
+        core.top,
+        core.sources,
+        Path(__file__).parent / "bench_port.py",
+        results=tmp_path,
+        data=core.memories,
+        vectors={"words": words, "expect": [beats.size // 4]},
+        seed=8,
+    )
+    assert result.passed, result.message
+    got = result.payload["words"].view(np.int8).reshape(beats.shape)
+    np.testing.assert_array_equal(got[matters], beats[matters])
