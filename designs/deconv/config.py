@@ -116,12 +116,12 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
     (engine.dataflow, engine.name): engine
     for engine in (
         Engine(
-            "ulx3s_digits", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=128, b_words=128, w_words=528,
-            bias_words=32, ecp5=True,
+            "ulx3s_digits", "reverse_loop", 8, tm=2, tn=32, acc=24, a_words=128, b_words=128, w_words=1056,
+            bias_words=64, ecp5=True,
         ),
         Engine(
-            "ulx3s_mnist", "reverse_loop", 8, tm=4, tn=32, acc=24, a_words=256, b_words=1280, w_words=1808,
-            bias_words=64, ecp5=True,
+            "ulx3s_mnist", "reverse_loop", 8, tm=2, tn=32, acc=24, a_words=256, b_words=1280, w_words=3616,
+            bias_words=128, ecp5=True,
         ),
         Engine(
             "ulx3s_digits", "input_oriented", 8, tm=2, tn=16, tr=2, tc=2, acc=24, a_words=64, b_words=64, w_words=2080,

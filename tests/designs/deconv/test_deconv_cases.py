@@ -26,7 +26,7 @@ def test_digits_are_recorded_as_network_and_layers() -> None:
     whole, *layers = equal.records
     design = generate.generate("digits", config.preset("reverse_loop", "ulx3s_digits"))
     assert whole.conditions["design"] == design.digest
-    assert (whole.conditions["multipliers"], whole.conditions["Tm"], whole.conditions["Tn"]) == (128, 4, 32)
+    assert (whole.conditions["multipliers"], whole.conditions["Tm"], whole.conditions["Tn"]) == (64, 2, 32)
     assert [record.conditions["layer"] for record in layers] == ["deconv1", "deconv2", "deconv3"]
     assert "layer" not in whole.conditions
     interval, cycles, busy = (whole.get(name) for name in ("interval", "cycles", "utilisation"))
