@@ -58,7 +58,7 @@ def build(
         raise NoImplementation(f"{who} be built for {target}")
     if case is not None and case not in able:
         raise NoImplementation(f"no FPGA implementation of case {case!r}; cases with one: {', '.join(able)}")
-    fresh = _unchanged(target, seeds, kept)
+    fresh = unchanged(target, seeds, kept)
     more: dict[str, Any] = {"board": target, "out": bitstreams} if on_board else {"part": target}
     made: list[Record] = []
     for name, module in builders.items():
@@ -74,7 +74,7 @@ def build(
     return made
 
 
-def _unchanged(target: str, seeds: int, folders: Sequence[Path]) -> dict[tuple[str, str], Path]:
+def unchanged(target: str, seeds: int, folders: Sequence[Path]) -> dict[tuple[str, str], Path]:
     """The files of builds of today's sources for a board or part, over at least as many seeds, by name and case."""
     stale = StaleCheck(repo_root())
     found = {}

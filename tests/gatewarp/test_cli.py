@@ -242,11 +242,12 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
 
 
 def test_reuse_keeps_a_routing_only_of_enough_seeds() -> None:
-    from gatewarp.cli import _unchanged
+    from gatewarp.build import unchanged
 
-    assert _unchanged("ulx3s-85f", 10).get(("hls/track/da4ml", "embed")) is not None
-    assert _unchanged("ulx3s-85f", 1000).get(("hls/track/da4ml", "embed")) is None
-    assert _unchanged("another-board", 1).get(("hls/track/da4ml", "embed")) is None
+    shipped = [ROOT / "compare" / "reference"]
+    assert unchanged("ulx3s-85f", 10, shipped).get(("hls/track/da4ml", "embed")) is not None
+    assert unchanged("ulx3s-85f", 1000, shipped).get(("hls/track/da4ml", "embed")) is None
+    assert unchanged("another-board", 1, shipped).get(("hls/track/da4ml", "embed")) is None
 
 
 def test_version_and_the_long_view() -> None:
