@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from compare.derive import band
+from compare.derive import AT_MOST, band
 from compare.record import Stage
 from compare.rows import Figure, Row, same_run
 
@@ -166,7 +166,7 @@ def _objections(over: Row, under: Row, a: Figure, b: Figure, one_run: bool) -> I
     if one_run and not same_run(over, under):
         yield "the two were not taken in one run"
     for row, f in ((over, a), (under, b)):
-        if band(f)[0] <= 0 and not (f is a and _exactly_none(f)):
+        if band(f)[0] <= 0 and not (f is a and _may_be_none(f)):
             yield f"{f.quantity} of {row.label} reaches down to zero or below"
 
 
@@ -217,9 +217,9 @@ def _quality_objections(over: Row, under: Row) -> Iterator[str]:
             yield f"{unlike}, and {name} {one:.4g} against {other:.4g}{unit} differs by more than {limit:g}{unit}"
 
 
-def _exactly_none(figure: Figure) -> bool:
-    """A numerator may be nothing where that was counted, as the variation of a pipeline."""
-    return figure.statistic == "exact" and figure.value == 0 and band(figure) == (0, 0)
+def _may_be_none(figure: Figure) -> bool:
+    """A numerator may be nothing where that was counted, or only bounded, as the variation of a pipeline."""
+    return band(figure)[0] == 0 and (figure.spread == AT_MOST or (figure.statistic == "exact" and figure.value == 0))
 
 
 def _statistic(figure: Figure) -> str:

@@ -89,6 +89,9 @@ def test_least_mean_and_largest_step_bound_the_variation_of_a_pipeline(steps: li
     assert found.low == 0
     assert found.value >= statistics.stdev(steps) / mean * (1 - 1e-6) - 1e-9
     assert variation(jittery).run == ""
+    over = ratio(jittery, at_kernel(with_variation(rows(with_runs()), [])), "variation")
+    assert isinstance(over, Ratio)
+    assert over.low == 0, "a bound does not say that there is any"
 
 
 def test_steady_over_varying_is_nothing_and_the_other_way_round_is_refused() -> None:
