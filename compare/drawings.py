@@ -18,6 +18,7 @@ from compare.comparison import Comparison
 from compare.derive import band
 from compare.rows import Row, batch_text
 from compare.samples import REAL, Sheet
+from compare.text import digits
 from compare.variation import Variation, variation
 from compare.work_tables import VARIATIONS
 
@@ -130,8 +131,13 @@ def _lines(axes: Axes, lines: Sequence[plots.Series], known: dict[int, Variation
     batches: list[float] = []
     for line, colour in zip(lines, plots.PALETTE, strict=False):
         if line.pipeline:
-            if known[id(line.rows[0])].exact:
+            its = known[id(line.rows[0])]
+            if its.exact:
                 steady.append((line.name, line.style, colour))
+            elif its.counted and its.runs is not None:
+                most = its.runs.value * 100
+                axes.axhline(most, color=colour, linestyle=line.style, linewidth=2.5)
+                ends.append((most, f"{line.name}\nat most {digits(most)} %", colour))
             continue
         points = [(row.batch, known[id(row)].runs) for row in curve(line.rows, RATE) if known[id(row)].run]
         if not points:
@@ -149,7 +155,8 @@ def _lines(axes: Axes, lines: Sequence[plots.Series], known: dict[int, Variation
     axes.set_xlim(first / 1.3, last * 1.3)
     low, high = axes.get_ylim()
     floor = low / 2
-    axes.set_ylim(floor / 1.4, high)
+    if steady:
+        axes.set_ylim(floor / 1.4, high)
     for name, style, colour in steady:
         axes.axhline(floor, color=colour, linestyle=style, linewidth=2.5)
         ends.append((floor, f"{name}\nnone, exact", colour))
@@ -159,5 +166,7 @@ def _lines(axes: Axes, lines: Sequence[plots.Series], known: dict[int, Variation
     axes.yaxis.set_minor_locator(NullLocator())
     if high < 100 * low:  # too few powers of ten to read a value by
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %" if value > floor * 1.5 else ""))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g} %" if value > floor * 1.5 or not steady else "")
+    )
     plots.label(axes, ends)
