@@ -192,16 +192,15 @@ def miscounts(design: Design, trace: Trace) -> Iterator[str]:
 
 
 def fills(layer: Layer, engine: Engine) -> bool:
-    """Whether a layer has at least as many channels and positions as the array is wide, and work for STEADY cycles."""
+    """Whether a layer fills the array: channels in multiples of its width, as many positions as lanes at least.
+
+    And work for STEADY cycles. Three output channels in groups of two leave a quarter of the multipliers idle.
+    """
     lanes = (engine.tz, engine.tr, engine.tc)[3 - layer.dimensions :]
     width = engine.tn * (engine.tz if merged(layer, engine) else 1)
     enough = all(side >= count for side, count in zip(layer.shape, lanes, strict=True))
-    return (
-        layer.channels_in >= width
-        and layer.channels_out >= engine.tm
-        and enough
-        and whole(layer, engine).issues >= STEADY
-    )
+    whole_groups = layer.channels_in % width == 0 and layer.channels_out % engine.tm == 0
+    return whole_groups and enough and whole(layer, engine).issues >= STEADY
 
 
 def slack(design: Design, trace: Trace, shares: Sequence[Share]) -> tuple[float, str]:
