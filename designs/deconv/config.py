@@ -120,7 +120,7 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
             bias_words=64, ecp5=True,
         ),
         Engine(
-            "ulx3s_mnist", "reverse_loop", 8, tm=2, tn=32, acc=24, a_words=256, b_words=1280, w_words=3616,
+            "ulx3s_mnist", "reverse_loop", 8, tm=2, tn=16, acc=24, a_words=512, b_words=1280, w_words=7232,
             bias_words=128, ecp5=True,
         ),
         Engine(
