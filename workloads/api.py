@@ -23,8 +23,10 @@ class UnknownNameError(ValueError):
 
 @dataclass(frozen=True)
 class Case:
-    """A named size of a workload. `trained` False means seeded parameters, which never show a quality figure.
+    """A named size of a workload.
 
+    `trained` False means seeded parameters, of which no figure says how well they solve a task; what an arithmetic does
+    to them (a signal-to-noise ratio) may still be shown.
     `quality_samples`, unless 0, says how many things stand behind the quality of this case in place of the workload's
     number.
     """
