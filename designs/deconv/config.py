@@ -133,7 +133,7 @@ PRESETS: Mapping[tuple[Dataflow, str], Engine] = {
         ),
         Engine(
             "vc709", "input_oriented", 16, tm=2, tn=16, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
-            w_words=4096, bias_words=4, resident=False, psum_words=512, drain=16, io=4,
+            w_words=4096, bias_words=4, resident=False, psum_words=512, drain=32, io=4,
         ),
         Engine(
             "vc709_tm4", "input_oriented", 16, tm=4, tn=8, tz=4, tr=4, tc=4, acc=44, a_words=1024, b_words=512,
