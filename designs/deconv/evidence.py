@@ -210,8 +210,15 @@ def slack(design: Design, trace: Trace, shares: Sequence[Share]) -> tuple[float,
     filled = [
         (use, share.layer.name) for use, share in zip(each, shares, strict=True) if fills(share.layer, design.engine)
     ]
-    worst, name = min(filled, default=(1.0, "none"))
+    worst, name = min(filled, default=(1.0, "there is none"))
     words = f"{all_of_it:.1%} of the multipliers, {worst:.1%} in the worst layer that fills the array ({name})"
+    others = [
+        f"{share.layer.name} {use:.1%}"
+        for use, share in zip(each, shares, strict=True)
+        if not fills(share.layer, design.engine)
+    ]
+    if others:
+        words += f"; layers that cannot fill it: {', '.join(others)}"
     if all_of_it < NETWORK:
         words += f"; short of the {NETWORK:.0%} that is aimed at"
     due = SHORT.get((design.engine.name, design.case), NETWORK)
@@ -227,6 +234,15 @@ def network_use(design: Design, trace: Trace, shares: Sequence[Share]) -> tuple[
     """Useful and kept products of an item over multipliers times the cycles between items."""
     most = design.engine.multipliers * trace.interval
     return sum(share.useful for share in shares) / most, sum(share.kept for share in shares) / most
+
+
+def inserted_zeros(shares: Sequence[Share]) -> int:
+    """Products of an item that reached an output by the counters, beyond (or short of) those that the operator has.
+
+    The operator has one for each input and kernel element that meet in an output; one with an inserted zero would be
+    one more.
+    """
+    return abs(sum(share.kept - share.layer.kept_macs for share in shares))
 
 
 def core_of(name: str, design: Design) -> Core:
@@ -294,7 +310,7 @@ def records(name: str, design: Design, traces: Sequence[Trace], shares: Sequence
         more=(
             _ratio("utilisation", useful, items),
             _ratio("utilisation.kept", kept, items),
-            Measurement("zero_products", 0, "1", "count", items, Stage.SIMULATED, Boundary.KERNEL),
+            Measurement("zero_products", inserted_zeros(shares), "1", "count", items, Stage.SIMULATED, Boundary.KERNEL),
             *_traffic(total, full.interval, items),
         ),
     )

@@ -46,8 +46,12 @@ class Layer:
             ("a padding", self.padding, 0),
             ("extra positions", self.extra, 0),
         ):
-            if value < least:
-                raise ValueError(f"{self.name}: {what} of {value}; at least {least}")
+            if type(value) is not int or value < least:
+                raise ValueError(f"{self.name}: {what} of {value!r}; a whole number of at least {least}")
+        if not isinstance(self.shape, tuple) or any(type(side) is not int for side in self.shape):
+            raise ValueError(
+                f"{self.name}: an input of shape {self.shape!r}; a tuple of whole numbers, one a dimension"
+            )
         if not self.shape or min(self.shape) < 1:
             raise ValueError(f"{self.name}: an input of shape {self.shape}; every side must be at least 1")
         if self.extra >= self.stride and self.extra > 0:

@@ -35,6 +35,8 @@ class Network:
             raise ValueError(
                 f"{len(self.layers)} layers, but {len(self.weights)} weights and {len(self.biases)} biases"
             )
+        if not self.layers:
+            raise ValueError("a network needs a layer")
         if self.chained:
             check_chain(self.layers)
         for layer, weight, bias in zip(self.layers, self.weights, self.biases, strict=True):
@@ -144,6 +146,8 @@ def _activate(layer: Layer, sums: Array) -> Array:
 
 def check_parameters(layer: Layer, what: str, values: Array, shape: tuple[int, ...]) -> None:
     """Errors: ValueError naming the layer for parameters of another shape or type, or that are not finite."""
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{layer.name}: {what} of {type(values).__name__}, but the layer needs a float32 array")
     if values.dtype != np.float32:
         raise ValueError(f"{layer.name}: {what} of {values.dtype}, but the layer needs float32")
     if values.shape != shape:

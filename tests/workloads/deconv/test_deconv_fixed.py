@@ -303,3 +303,18 @@ def test_layers_that_are_not_chained_each_take_their_part() -> None:
 def test_an_activation_without_a_table_is_refused() -> None:
     with pytest.raises(ValueError, match="no table of activation 'clip'"):
         fixed.table("clip", 8)
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "message"),
+    [
+        (0.5, 1e30, r"up: a bias of 1e\+30, but sums are exact only below"),
+        (0.5, -1e30, r"up: a bias of 1e\+30, but sums are exact only below"),
+        (np.nan, 0.0, "up: weights and biases must be finite"),
+        (0.5, np.inf, "up: weights and biases must be finite"),
+    ],
+)
+def test_numbers_that_no_integer_holds_are_refused(weight: float, bias: float, message: str) -> None:
+    layer = Layer("up", (2, 2), 1, 1, 2, 2)
+    with pytest.raises(ValueError, match=message):
+        fixed.quantise(layer, np.full(layer.weight_shape, weight, np.float32), np.full(1, bias, np.float32), 8)

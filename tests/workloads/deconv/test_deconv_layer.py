@@ -105,12 +105,12 @@ def test_digits_fit_a_small_part() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"channels_in": 0}, "up3: input channels of 0; at least 1"),
-        ({"channels_out": -2}, "up3: output channels of -2; at least 1"),
-        ({"kernel": 0}, "up3: a kernel of 0; at least 1"),
-        ({"stride": 0}, "up3: a stride of 0; at least 1"),
-        ({"padding": -1}, "up3: a padding of -1; at least 0"),
-        ({"extra": -1}, "up3: extra positions of -1; at least 0"),
+        ({"channels_in": 0}, "up3: input channels of 0; a whole number of at least 1"),
+        ({"channels_out": -2}, "up3: output channels of -2; a whole number of at least 1"),
+        ({"kernel": 0}, "up3: a kernel of 0; a whole number of at least 1"),
+        ({"stride": 0}, "up3: a stride of 0; a whole number of at least 1"),
+        ({"padding": -1}, "up3: a padding of -1; a whole number of at least 0"),
+        ({"extra": -1}, "up3: extra positions of -1; a whole number of at least 0"),
         ({"extra": 2}, "up3: 2 extra positions; fewer than the stride of 2"),
         ({"stride": 1, "extra": 1}, "up3: 1 extra positions; fewer than the stride of 1"),
         ({"shape": ()}, r"up3: an input of shape \(\); every side must be at least 1"),
@@ -144,3 +144,20 @@ def test_chains_that_do_not_fit_are_refused() -> None:
             check_chain((a, wrong))
     with pytest.raises(ValueError, match="a network needs a layer"):
         check_chain(())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kernel": 4.5}, "up: a kernel of 4.5; a whole number of at least 1"),
+        ({"stride": True}, "up: a stride of True; a whole number of at least 1"),
+        ({"padding": None}, "up: a padding of None; a whole number of at least 0"),
+        ({"shape": (4.5, 4)}, r"up: an input of shape \(4.5, 4\); a tuple of whole numbers"),
+        ({"shape": [4, 4]}, r"up: an input of shape \[4, 4\]; a tuple of whole numbers"),
+    ],
+)
+def test_sizes_of_another_type_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Layer(
+            **({"name": "up", "shape": (4, 4), "channels_in": 1, "channels_out": 1, "kernel": 4, "stride": 2} | change)
+        )

@@ -126,3 +126,14 @@ def test_networks_that_do_not_fit_are_refused() -> None:
     ):
         Network((LAYER, LAYER), (weight, weight), (bias, bias))
     Network((LAYER, LAYER), (weight, weight), (bias, bias), chained=False)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0], "weights"])
+def test_parameters_that_are_no_arrays_are_refused(weights: object) -> None:
+    with pytest.raises(ValueError, match=r"deconv5: weights of \w+, but the layer needs a float32 array"):
+        Network((LAYER,), (weights,), (np.zeros(3, np.float32),))  # type: ignore[arg-type]
+
+
+def test_a_network_without_layers_is_refused() -> None:
+    with pytest.raises(ValueError, match="a network needs a layer"):
+        Network((), (), (), chained=False)
