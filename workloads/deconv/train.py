@@ -1,7 +1,7 @@
 """Train the generator of `digits` as a Wasserstein GAN, write `parameters/digits.npz`.
 
     python -m workloads.deconv.train
-    python -m workloads.deconv.train --steps 2000 --seed 7 --out /tmp/digits.npz
+    python -m workloads.deconv.train --steps 2000 --seed 7 --out digits.npz
 
 Some twenty minutes on two cores. Needs `gatewarp[hls,data]`.
 
