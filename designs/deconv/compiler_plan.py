@@ -21,8 +21,7 @@ from designs.deconv.config import Engine, EngineError
 from workloads.deconv.fixed import FixedLayer
 from workloads.deconv.layer import Layer
 
-#: Memories by number.
-MEMORIES = "AB"
+#: The memory of a tensor that lies in neither.
 OUTSIDE = -1
 
 #: Strides and shifts of a tap that fields of the commands hold.

@@ -1,6 +1,6 @@
 """The engine's parameters: how many products it makes in a cycle, how large its memories are, and the presets.
 
-    engine = preset("vc709")
+    engine = preset("input_oriented", "vc709")
     engine.multipliers        2,048
 
 `tm` output channels, `tn` input channels of a lane, and `tz` x `tr` x `tc` lanes, each with a bank of the activation
@@ -17,6 +17,10 @@ from workloads.api import UnknownNameError
 
 Dataflow = Literal["reverse_loop", "input_oriented"]
 DATAFLOWS: tuple[Dataflow, ...] = ("reverse_loop", "input_oriented")
+
+
+#: Most bits of a sum.
+LARGEST_ACC = 62
 
 
 class EngineError(ValueError):
@@ -61,11 +65,14 @@ class Engine:
             self._refuse("bits", self.bits, "8 or 16")
         for what in ("tm", "tn", "tz", "tr", "tc", "drain", "io"):
             value = getattr(self, what)
-            if value < 1 or value & (value - 1):
+            if type(value) is not int or value < 1 or value & (value - 1):
                 self._refuse(what, value, "a power of two")
         for what in ("a_words", "b_words", "w_words", "bias_words", "psum_words"):
-            if getattr(self, what) < 1:
-                self._refuse(what, getattr(self, what), "at least 1")
+            value = getattr(self, what)
+            if type(value) is not int or value < 1:
+                self._refuse(what, value, "a whole number of at least 1")
+        if type(self.acc) is not int or not self.bits + 3 <= self.acc <= LARGEST_ACC:
+            self._refuse("acc", self.acc, f"from {self.bits + 3} to {LARGEST_ACC} bits")
         if self.dataflow == "reverse_loop" and self.lanes > 1:
             self._refuse("lanes", self.lanes, "1 in reverse_loop")
         if self.dataflow == "input_oriented" and self.tm > self.tn:

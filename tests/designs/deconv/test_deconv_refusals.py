@@ -62,7 +62,11 @@ def test_engines_that_cannot_be() -> None:
         ({"tr": 2}, "lanes of 2; it must be 1 in reverse_loop"),
         ({"io": 2}, "io of 2; it must be at most tc, which is 1"),
         ({"drain": 2}, "drain of 2; it must be at most the 1 lanes"),
-        ({"a_words": 0}, "a_words of 0; it must be at least 1"),
+        ({"a_words": 0}, "a_words of 0; it must be a whole number of at least 1"),
+        ({"a_words": 9.5}, "a_words of 9.5; it must be a whole number of at least 1"),
+        ({"tm": 2.0}, "tm of 2.0; it must be a power of two"),
+        ({"acc": 0}, "acc of 0; it must be from 11 to 62 bits"),
+        ({"acc": 80}, "acc of 80; it must be from 11 to 62 bits"),
         ({"dataflow": "other"}, "dataflow of other; it must be one of reverse_loop, input_oriented"),
     ):
         with pytest.raises(EngineError, match=message):
