@@ -45,6 +45,8 @@ def test_equal_to_the_oracle(workload: str, implementation: str, case: str) -> N
     assert checks
     for check in checks:
         assert check.passed, check
-        assert check.samples >= samples
+    # Kernels are proved at a few small batches besides, which take other ways.
+    for arithmetic in {check.arithmetic for check in checks}:
+        assert max(check.samples for check in checks if check.arithmetic == arithmetic) >= samples
     # Integers are equal or wrong; only what is checked besides, such as a rate, has a tolerance.
     assert {c.arithmetic for c in checks if c.tolerance is None} == {c.arithmetic for c in checks} & EXACT
