@@ -79,6 +79,15 @@ UNITS: Mapping[str, str] = {
     "efficiency.equivalent": "op/J",
     "saving": "1",  # equivalent over useful operations of one item: a fact about a case, no speed
     "zero_products": "1",  # multiplications by an inserted zero that the counters of a design saw
+    # Of a step of molecular dynamics: atoms, pairs within the cutoff, pairs whose distance is tested, useful flops a pair.
+    "atoms": "1",
+    "pairs": "1",
+    "candidates": "1",
+    "flops": "1",
+    "rate.pairs": "pair/s",
+    "rate.atoms": "atom/s",  # atoms times steps a second
+    "simulated_time": "ns/day",
+    "points": "1",  # of a trace, in the condition `trace`
     "samples": "1",  # things that a network generated, in the condition `pixels`
     "quality.sqnr": "dB",
 }

@@ -331,16 +331,16 @@ def _taken(row: Row) -> set[tuple[str, str]]:
 
 
 def with_quality(row: Row, known: Mapping[tuple[str, str, str], Mapping[str, Figure]]) -> Row:
-    """Return the row with the quality of its workload, case and arithmetic, when it carries none of its own.
+    """Return the row with the quality of its workload, case and arithmetic, but for what it measured itself.
 
     A record verified against the oracle of another arithmetic says so in the condition `reference` and then takes that
     one's figures, with a note.
     """
+    if found := known.get((row.workload, row.case, row.arithmetic)):
+        return replace(row, quality={**found, **row.quality})
+    reference = text(row.conditions.get("reference"))
     if row.quality:
         return row
-    if found := known.get((row.workload, row.case, row.arithmetic)):
-        return replace(row, quality=found)
-    reference = text(row.conditions.get("reference"))
     if found := known.get((row.workload, row.case, reference)):
         return replace(row, quality=found, notes=(*row.notes, f"quality of the {reference} reference"))
     return row

@@ -7,10 +7,7 @@ network was trained to resemble.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from compare import packed
 from compare.record import Scalar
 from compare.rows import Row, text
 from compare.store import Problem
@@ -54,8 +52,8 @@ def pack(pixels: Pixels) -> dict[str, Scalar]:
     """
     if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[-1] not in (1, 3):
         raise PixelError(f"pictures must be uint8 of (n, rows, columns, 1 or 3), got {pixels.dtype} of {pixels.shape}")
-    packed = zlib.compress(np.ascontiguousarray(pixels).tobytes(), 9)
-    return {"pixels": base64.b64encode(packed).decode("ascii"), "shape": "x".join(map(str, pixels.shape))}
+    raw = np.ascontiguousarray(pixels).tobytes()
+    return {"pixels": packed.pack(raw), "shape": "x".join(map(str, pixels.shape))}
 
 
 def unpack(pixels: Scalar, shape: Scalar) -> Pixels:
@@ -64,12 +62,9 @@ def unpack(pixels: Scalar, shape: Scalar) -> Pixels:
         sides = tuple(int(side) for side in text(shape).split("x"))
         if len(sides) != 4 or min(sides) < 1 or sides[-1] not in (1, 3) or math.prod(sides) > BYTES_AT_MOST:
             raise ValueError(f"pictures have no shape {text(shape)!r}")
-        inflate = zlib.decompressobj()
-        raw = inflate.decompress(base64.b64decode(text(pixels), validate=True), BYTES_AT_MOST)
-    except (ValueError, binascii.Error, zlib.error) as error:
+        raw = packed.unpack(pixels, math.prod(sides), f"pixels of the shape {text(shape)}")
+    except ValueError as error:
         raise PixelError(str(error)) from None
-    if len(raw) != math.prod(sides) or not inflate.eof:
-        raise PixelError(f"{len(raw)} bytes of pixels, but the shape {text(shape)} takes {math.prod(sides)}")
     return np.frombuffer(raw, np.uint8).reshape(sides)
 
 

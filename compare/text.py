@@ -8,7 +8,7 @@ import re
 from compare.derive import AT_MOST
 from compare.devices import share
 from compare.record import Stage, unit_of
-from compare.referee import Ratio
+from compare.referee import ERRORS_ENOUGH, Ratio
 from compare.rows import BUSY, Figure, Row
 
 MISSING = "–"
@@ -35,6 +35,11 @@ def si(value: float, unit: str, low: float | None = None, high: float | None = N
         number = number.rstrip("0").rstrip(".")
     said = f"{number} {_PREFIXES[power]}{unit}".strip()
     return said + _band(value / 10**power, low and low / 10**power, high and high / 10**power)
+
+
+def plain(value: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a value in three digits without a prefix, with its band: `612 [590–853]`."""
+    return digits(value) + _band(value, low, high)
 
 
 def _band(value: float, low: float | None, high: float | None) -> str:
@@ -123,7 +128,7 @@ def _traffic(row: Row, clock: float | None) -> str:
 
 
 #: Units that take an SI prefix, by the unit of the record.
-_SI = {"Hz": "Hz", "W": "W", "J/item": "J", "op/s": "op/s", "op/J": "op/J"}
+_SI = {"Hz": "Hz", "W": "W", "J/item": "J", "op/s": "op/s", "op/J": "op/J", "pair/s": "pair/s", "atom/s": "atom/s"}
 
 
 def of_quantity(name: str, value: float, low: float | None = None, high: float | None = None, figures: int = 3) -> str:
@@ -168,7 +173,9 @@ def quality(row: Row) -> str:
 
 
 def one_quality(figure: Figure, places: int) -> str:
-    """Return a quality figure with its decimal places, or in dB."""
+    """Return a quality figure with its decimal places, in dB, or, of an error, in two digits: `3.1e-06`."""
+    if figure.quantity.removeprefix("quality.") in ERRORS_ENOUGH:
+        return f"{figure.value:.1e}"
     return f"{figure.value:.1f} dB" if figure.unit == "dB" else f"{figure.value:.{places}f}"
 
 

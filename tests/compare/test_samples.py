@@ -37,7 +37,7 @@ def packed(count: int) -> str:
 @pytest.mark.parametrize(
     ("pixels", "shape", "message"),
     [
-        (packed(63), "1x8x8x1", "63 bytes of pixels, but the shape 1x8x8x1 takes 64"),
+        (packed(63), "1x8x8x1", "63 bytes of pixels of the shape 1x8x8x1, but 64 are stated"),
         (packed(65), "1x8x8x1", "65 bytes of pixels"),
         (packed(64), "1x8x8", "no shape '1x8x8'"),
         (packed(64), "0x8x8x1", "no shape"),
@@ -48,7 +48,7 @@ def packed(count: int) -> str:
         (base64.b64encode(b"not deflated").decode(), "1x8x8x1", "header"),
         (packed(64)[:12], "1x8x8x1", "64"),
         (packed(BYTES_AT_MOST * 4), f"1x{BYTES_AT_MOST}x4x1", "no shape"),
-        (packed(BYTES_AT_MOST + 1), f"1x{BYTES_AT_MOST}x1x1", f"{BYTES_AT_MOST} bytes"),
+        (packed(BYTES_AT_MOST + 1), f"1x{BYTES_AT_MOST}x1x1", f"{BYTES_AT_MOST + 1}"),
     ],
 )
 def test_what_does_not_fit_is_refused(pixels: str, shape: str | None, message: str) -> None:

@@ -1,0 +1,58 @@
+"""Molecular dynamics: what a step of a system is, and what that makes of steps a second.
+
+An item is one time step of one system. A record of the oracle counts what a step holds: atoms, pairs within the cutoff,
+candidates (pairs of the half shell of cells, of which a mapping tests the distance) and useful flops of a pair. A count
+is of the start state of the case, so it adds neither a band nor a stage to the throughput that it multiplies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from compare.rows import Figure, Row
+
+#: What is counted, the first of which tells such a record from others.
+COUNTS = ("pairs", "atoms", "candidates", "flops")
+#: Condition of a count: femtoseconds of a time step, for systems in units of matter; reduced ones have none.
+STEP_FS = "step_fs"
+#: Figures that `with_motion` adds: pairs/s, atom-steps/s, ns/day.
+PAIRS, ATOMS, TIME = "rate.pairs", "rate.atoms", "simulated_time"
+#: ns a day of one step a second of one femtosecond: 86,400 s of 1e-6 ns.
+_NS_A_DAY = 86_400e-6
+
+Systems = Mapping[tuple[str, str], Row]
+
+
+def is_system(row: Row) -> bool:
+    """Whether a row of the oracle counts what a step holds."""
+    return COUNTS[0] in row.figures
+
+
+def systems_of(rows: Iterable[Row]) -> Systems:
+    """Return the counts by workload and case."""
+    return {(row.workload, row.case): row for row in rows if is_system(row)}
+
+
+def with_motion(row: Row, systems: Systems) -> Row:
+    """Return a row with the pairs and atom-steps a second, and with ns/day where the step has a length in time.
+
+    Each is the throughput times a count, with the band, stages, boundary and samples of the throughput.
+    """
+    system = systems.get((row.workload, row.case))
+    rate = row.figures.get("throughput")
+    if system is None or rate is None:
+        return row
+    figures = dict(row.figures)
+    for name, count in ((PAIRS, "pairs"), (ATOMS, "atoms")):
+        if count in system.figures:
+            figures[name] = _times(rate, name, system.figures[count].value, f"{count[:-1]}/s")
+    step = system.conditions.get(STEP_FS)
+    if isinstance(step, (int, float)):
+        figures[TIME] = _times(rate, TIME, step * _NS_A_DAY, "ns/day")
+    return replace(row, figures=figures)
+
+
+def _times(rate: Figure, name: str, factor: float, unit: str) -> Figure:
+    low, high = (None if x is None else x * factor for x in (rate.low, rate.high))
+    return replace(rate, quantity=name, value=rate.value * factor, unit=unit, low=low, high=high)
