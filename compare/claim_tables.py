@@ -9,7 +9,9 @@ from compare import text
 from compare.claim import TRUST, Trial
 from compare.grid import Table, table, without_empty
 from compare.judge import Finding, Judged, Verdict
-from compare.rows import Figure, Row
+from compare.motion import TIME
+from compare.rows import PIPELINES, Figure, Row
+from compare.rows import text as said
 
 CLAIMS = "Claims of the papers against what was found here"
 PUBLISHED = "Published figures: others', at a boundary of their choice, so no ratio is formed with them"
@@ -116,6 +118,8 @@ def published(rows: Iterable[Row]) -> Table:
             "interval, cycles": lambda r: text.count(r, "interval"),
             "multipliers": lambda r: r.array or text.MISSING,
             "clock": lambda r: text.quantity(r, "clock", "Hz"),
+            "pipelines": lambda r: said(r.conditions.get(PIPELINES)) or text.MISSING,
+            "ns/day": lambda r: text.amount_plain(r, TIME),
             "useful, op/s": lambda r: text.quantity(r, "rate.useful", ""),
             "equivalent, op/s": lambda r: text.quantity(r, "rate.equivalent", ""),
             "power": lambda r: text.quantity(r, "power", "W"),
@@ -127,8 +131,8 @@ def published(rows: Iterable[Row]) -> Table:
             "accuracy": lambda r: f"{r.quality['accuracy'].value:.3f}" if "accuracy" in r.quality else text.MISSING,
             "evidence": evidence,
         },
-        ("throughput, items/s", "latency", "interval, cycles", "clock", "useful, op/s", "equivalent, op/s", "power",
-         "power / throughput", "LUT", "FF", "BRAM", "DSP", "accuracy"),
+        ("throughput, items/s", "latency", "interval, cycles", "clock", "ns/day", "useful, op/s", "equivalent, op/s",
+         "power", "power / throughput", "LUT", "FF", "BRAM", "DSP", "accuracy"),
     )  # fmt: skip
     return without_empty(made, text.MISSING)
 

@@ -7,19 +7,23 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from compare.application import Application, applications
 from compare.batches import Overtaking, overtakings
 from compare.caution import careful, with_drift
 from compare.claim import load_claims
 from compare.derive import assumption, derive, with_energy
 from compare.judge import Judged, judge
+from compare.motion import is_system, systems_of, with_motion
 from compare.operations import counts_of, is_count, with_operations, with_saving
 from compare.record import Boundary
 from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio, same_results
 from compare.rows import LAYER, ORACLE, SIMULATION, Row, newest, rows_of, text, with_quality
 from compare.samples import Sheet, is_sheet, sheets_of
+from compare.sizes import Point, SizeCrossing, points_of, size_crossings
 from compare.stale import StaleCheck
 from compare.steady import borne_out
 from compare.store import REFERENCE, RESULTS, Problem, scan
+from compare.traces import Trace, is_trace, traces_of
 from compare.variation import Variation, is_variation, variations, with_variation
 
 #: Batches that the short table shows, besides each series' best: one item, one event, and many.
@@ -37,7 +41,9 @@ class Comparison:
     `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows, `counts`
     those of operations an item, `sheets` what networks generated, `published` what stands on publications. `layers`
     are simulated layers of FPGA designs. `variations` say how much shown rows vary, `overtakings` from which batch a
-    GPU is ahead of an FPGA, `claims` what became of what papers claim. `superseded` counts rows that a newer or the
+    GPU is ahead of an FPGA, `claims` what became of what papers claim. Of molecular dynamics: `systems` count what a
+    step holds, `traces` are energies against steps, `points` rates by size, `sizes` from which size a GPU is ahead, and
+    `applications` what an engine is worth to a whole program. `superseded` counts rows that a newer or the
     user's own replaced. `problems` name record files, lines or pictures that were skipped.
     """
 
@@ -48,6 +54,11 @@ class Comparison:
     quality: tuple[Row, ...]
     counts: tuple[Row, ...]
     sheets: tuple[Sheet, ...]
+    systems: tuple[Row, ...]
+    traces: tuple[Trace, ...]
+    points: tuple[Point, ...]
+    sizes: tuple[SizeCrossing, ...]
+    applications: tuple[Application, ...]
     published: tuple[Row, ...]
     layers: tuple[Row, ...]
     variations: tuple[Variation, ...]
@@ -66,8 +77,8 @@ class Comparison:
     @property
     def everything(self) -> tuple[Row, ...]:
         """All that stands on records, for where it comes from and what is stale."""
-        sheets = (sheet.row for sheet in self.sheets)
-        return (*self.quality, *self.counts, *sheets, *self.rows, *self.layers, *self.published)
+        carried = [sheet.row for sheet in self.sheets] + [trace.row for trace in self.traces]
+        return (*self.quality, *self.counts, *self.systems, *carried, *self.rows, *self.layers, *self.published)
 
 
 def default_folders(root: Path | str) -> tuple[Path, Path]:
@@ -97,17 +108,22 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     assumed, revised = newest(told["assumption"])
     counts, recounted = newest(map(with_saving, told["counts"]))
     pictured, redrawn = newest(told["samples"])
+    held, retold = newest(told["system"])
+    traced, retraced = newest(told["trace"])
     layers, resimulated = newest(told["layer"])
     apart, repeated = newest(told["variation"])
     others, superseded = newest(told["row"])
     joined, failed = derive([*others, *assumed, *borne_out(told["simulation"], told["layer"])])
     rows, dropped = newest(joined)
     rows = [with_energy(with_quality(row, known)) for row in with_variation(careful(rows), apart)]
-    rows = sorted((with_operations(row, counts_of(counts)) for row in rows), key=_order)
+    systems = systems_of(held)
+    rows = sorted((with_motion(with_operations(row, counts_of(counts)), systems) for row in rows), key=_order)
     shown = tuple(_one_launch(_shown(rows)))
     sheets, unreadable = sheets_of(sorted(pictured, key=_order))
+    traces, untraceable = traces_of(with_quality(row, known) for row in sorted(traced, key=_order))
 
     drifting = list(with_drift(rows))
+    points = points_of(drifting, systems)
     cases = tuple(sorted({row.case for row in (*rows, *published, *pictured)}))
     claims = [claim for claim in load_claims(workload) if case is None or claim.cases == {case}]
     verdicts = list(_verdicts(rows, drifting))
@@ -121,6 +137,11 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
         quality=tuple(sorted(quality, key=_order)),
         counts=tuple(sorted(counts, key=_order)),
         sheets=sheets,
+        systems=tuple(sorted(held, key=_order)),
+        traces=traces,
+        points=tuple(points),
+        sizes=size_crossings(points),
+        applications=applications(drifting, systems),
         published=tuple(sorted(published, key=_order)),
         layers=tuple(sorted(layers, key=_order)),
         variations=variations(shown),
@@ -128,15 +149,18 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
         claims=tuple(judge(claims, (*drifting, *published, *counts))),
         ratios=tuple(v for v in verdicts if isinstance(v, Ratio)),
         refusals=tuple(refusals),
-        problems=(*problems, *unreadable),
-        superseded=fell + replaced + revised + recounted + redrawn + resimulated + repeated + superseded + dropped,
+        problems=(*problems, *unreadable, *untraceable),
+        superseded=sum(
+            (fell, replaced, revised, recounted, redrawn, retold, retraced, resimulated, repeated, superseded, dropped)
+        ),
     )
 
 
 def _role(row: Row) -> str:
     """What a row tells: figures of its own, or something that stands apart or completes others."""
     if row.device == ORACLE:
-        return "samples" if is_sheet(row) else "counts" if is_count(row) else "quality"
+        kinds = {"samples": is_sheet, "counts": is_count, "system": is_system, "trace": is_trace}
+        return next((name for name, told in kinds.items() if told(row)), "quality")
     if row.on_paper:
         return "published"
     if LAYER in row.conditions:

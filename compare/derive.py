@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from compare.devices import share
 from compare.record import Boundary, Stage
-from compare.rows import ARRAY, ASSUMED_CLOCK, BUSY, SIMULATION, Figure, Row, text
+from compare.rows import ARRAY, ASSUMED_CLOCK, BUSY, PIPELINES, SIMULATION, Figure, Row, text
 from compare.steady import BORNE_OUT, ITEMS_AT_LEAST, items_of
 
 #: Fewer seeds than this are remarked on: place and route scatters.
@@ -94,7 +94,7 @@ def why_not(simulation: Row, clocked: Row) -> str:
     A routing must be of the simulated design. An assumed clock is of a device and a folding, as far as it names one.
     """
     if assumption(clocked):
-        for name in ("folding", *ARRAY):
+        for name in ("folding", PIPELINES, *ARRAY):
             had, wanted = (text(r.conditions.get(name)) for r in (simulation, clocked))
             if wanted and had != wanted:
                 return f"{name} {had or 'not stated'} was simulated, the clock is assumed for {wanted}"

@@ -12,10 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from compare import plots
+from compare import motion_plots, plots
 from compare.batches import RATE, curve
 from compare.comparison import Comparison
 from compare.derive import band
+from compare.motion_tables import MOTION, SIZES
 from compare.rows import Row, batch_text
 from compare.samples import REAL, Sheet
 from compare.text import digits
@@ -55,6 +56,12 @@ def drawings(comparison: Comparison) -> list[Drawing]:
         if canvas := draw_variation(f"{comparison.workload} · {case}", rows):
             says = f"Variation of the throughput against batch, {case}"
             found.append(Drawing(f"{case}-variation", says, canvas, VARIATIONS))
+        if traces := [trace for trace in comparison.traces if trace.row.case == case]:
+            canvas = motion_plots.draw_traces(f"{comparison.workload} · {case}", traces)
+            found.append(Drawing(f"{case}-energy", f"Total energy against time steps, {case}", canvas))
+    if canvas := motion_plots.draw_sizes(comparison.workload, comparison.points, comparison.sizes):
+        below = SIZES if comparison.sizes else MOTION
+        found.append(Drawing("sizes", "Pairs a second against the size of the system", canvas, below))
     return found
 
 

@@ -13,13 +13,14 @@ from fnmatch import fnmatchcase
 from compare.batches import RATE, at_batch
 from compare.claim import Claim, Selector, Trial
 from compare.derive import band
+from compare.motion import ATOMS, PAIRS, TIME
 from compare.record import Stage
 from compare.referee import Ratio, ratio
 from compare.rows import BUSY, Figure, Row
 
-_TIMED = (RATE, "latency_p50", "latency_p99", "variation", "rate.useful", "rate.equivalent")
+_TIMED = (RATE, "latency_p50", "latency_p99", "variation", "rate.useful", "rate.equivalent", PAIRS, ATOMS, TIME)
 #: Families of figures of which more is better.
-_MORE = (RATE, "rate", "efficiency", BUSY)
+_MORE = (RATE, "rate", "efficiency", BUSY, TIME)
 
 
 class Verdict(StrEnum):

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from compare import text
+from compare.application import HOST_SECONDS, LINK, TRAJECTORY, Application
 from compare.grid import Table, table, without_empty
 from compare.motion import ATOMS, PAIRS, STEP_FS, TIME
 from compare.rows import Row, batch_text
+from compare.sizes import SizeCrossing
 
 SYSTEMS = "Systems: what one time step holds, counted at the start of the case"
-MOTION = "Molecular dynamics: simulated time a day, pairs within the cutoff and atom-steps a second, force error beside them"
+MOTION = (
+    "Molecular dynamics: simulated time a day, pairs within the cutoff and atom-steps a second, force error beside them"
+)
+
+SIZES = (
+    "System size from which a GPU works off more pairs a second, if an FPGA engine keeps its rate at every size that "
+    "its memories hold"
+)
+APPLICATION = (
+    "A whole application: steps a second of A over B with host work in each step, assumed; trajectory every "
+    f"{TRAJECTORY:,} steps, or positions and forces over a link of {LINK / 1e9:g} GB/s in every step, assumed"
+)
 
 
 def systems(rows: Iterable[Row]) -> Table:
@@ -29,8 +43,10 @@ def systems(rows: Iterable[Row]) -> Table:
             "time step": _step,
             "evidence": text.evidence,
         },
-        ("atoms", "pairs within the cutoff", "half-shell candidates", "pass", "useful flop a pair", "useful flop a step",
-         "time step"),
+        (
+            "atoms", "pairs within the cutoff", "half-shell candidates", "pass", "useful flop a pair",
+            "useful flop a step", "time step",
+        ),
     )  # fmt: skip
     return without_empty(made, text.MISSING)
 
@@ -68,7 +84,7 @@ def motion(rows: Iterable[Row]) -> Table:
             "batch": lambda r: batch_text(r.batch),
             "launch": lambda r: r.launch or text.MISSING,
             "steps/s": lambda r: text.quantity(r, "throughput", ""),
-            "ns/day": _days,
+            "ns/day": lambda r: text.amount_plain(r, TIME),
             "pairs/s": lambda r: text.quantity(r, PAIRS, ""),
             "atom-steps/s": lambda r: text.quantity(r, ATOMS, ""),
             "energy a step": lambda r: text.quantity(r, "energy", "J"),
@@ -80,11 +96,52 @@ def motion(rows: Iterable[Row]) -> Table:
     return without_empty(made, text.MISSING, keep=("ns/day", "energy a step", "force error"))
 
 
-def _days(row: Row) -> str:
-    figure = row.figures.get(TIME)
-    return text.MISSING if figure is None else text.plain(figure.value, figure.low, figure.high)
-
-
 def _error(row: Row) -> str:
     figure = row.quality.get("force_error")
     return text.MISSING if figure is None else text.one_quality(figure, 3)
+
+
+def sizes(found: Iterable[SizeCrossing]) -> Table:
+    """Return from which system size on each kernel of a GPU works off more pairs a second than each FPGA design."""
+    made = table(
+        SIZES,
+        found,
+        {
+            "FPGA design": lambda c: f"{c.fpga.row.label}, {c.fpga.row.case}",
+            "pairs/s": lambda c: text.quantity(c.fpga.row, PAIRS, ""),
+            "GPU kernel": lambda c: " ".join((c.points[0].row.implementation, c.points[0].row.arithmetic)),
+            "device": lambda c: c.points[0].row.device,
+            "ahead from, atoms": _from,
+            "measured, atoms": lambda c: f"{c.points[0].atoms:,.0f} to {c.points[-1].atoms:,.0f}",
+            "evidence": lambda c: f"modelled: {c.fpga.row.grade} against {c.points[0].row.grade}",
+        },
+        ("pairs/s", "ahead from, atoms"),
+    )
+    return made
+
+
+def _from(crossing: SizeCrossing) -> str:
+    if crossing.atoms is None:
+        return crossing.reason
+    return text.plain(crossing.atoms, crossing.low, crossing.high)
+
+
+def application(found: Iterable[Application]) -> Table:
+    """Return what the ratio of two engines is worth to a whole application."""
+    hosts = [f"{text.si(host, 's')}" if host else "none" for host in HOST_SECONDS]
+    columns: dict[str, Callable[[Application], str]] = {
+        "case": lambda a: a.engine.over.case,
+        "A": lambda a: a.engine.over.label,
+        "B": lambda a: a.engine.under.label,
+        "engine, A over B": lambda a: text.ratio(a.engine),
+        **{f"all on the device, host {h}": partial(_gain, "device", i) for i, h in enumerate(hosts)},
+        **{f"host in every step, {h}": partial(_gain, "shared", i) for i, h in enumerate(hosts)},
+        "transfer a step": lambda a: text.si(a.transfer, "s"),
+        "gain is 2 at host work of": lambda a: "below 2 at any" if a.halved is None else text.si(a.halved, "s"),
+        "evidence": lambda a: f"modelled from {text.grades(a.engine)}",
+    }
+    return table(APPLICATION, found, columns, [name for name in columns if name not in ("case", "A", "B", "evidence")])
+
+
+def _gain(way: str, index: int, found: Application) -> str:
+    return text.times(float(getattr(found, way)[index]))

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from compare import plots, work_tables
+from compare import motion_tables, plots, work_tables
 from compare.batch_tables import overtaking
 from compare.claim_tables import claims
 from compare.comparison import Comparison
@@ -20,8 +20,8 @@ from compare.writers import as_json, csv_of, csv_text, latex, markdown
 def write_outputs(comparison: Comparison, out_dir: Path | str) -> list[Path]:
     """Write Markdown, CSV, LaTeX, JSON, HTML and, for each figure of `compare.drawings`, SVG and PNG; return the paths.
 
-    Claims, crossings of GPUs with FPGAs, operations, layers and variation have CSV files of their own where there are
-    any.
+    Claims, crossings of GPUs with FPGAs, operations, layers, variation and what is said of molecular dynamics have CSV
+    files of their own where there are any.
 
     All files are made in a temporary folder beside the final ones and moved there only when all are complete, each
     replacing its predecessor. Errors: OSError when the disk refuses; then, and on an interrupt, nothing has changed.
@@ -55,6 +55,10 @@ def _contents(comparison: Comparison) -> dict[str, bytes]:
     for name, table in (
         ("overtaking", overtaking(comparison.overtakings)),
         ("claims", claims(comparison.claims)),
+        ("systems", motion_tables.systems(comparison.systems)),
+        ("motion", motion_tables.motion(comparison.rows)),
+        ("application", motion_tables.application(comparison.applications)),
+        ("sizes", motion_tables.sizes(comparison.sizes)),
         ("operations", work_tables.counts(comparison.counts)),
         ("layers", work_tables.layers(comparison.layers)),
         ("variation", work_tables.variations(comparison.variations)),

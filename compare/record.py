@@ -79,7 +79,7 @@ UNITS: Mapping[str, str] = {
     "efficiency.equivalent": "op/J",
     "saving": "1",  # equivalent over useful operations of one item: a fact about a case, no speed
     "zero_products": "1",  # multiplications by an inserted zero that the counters of a design saw
-    # Of a step of molecular dynamics: atoms, pairs within the cutoff, pairs whose distance is tested, useful flops a pair.
+    # Of a step of molecular dynamics: atoms, pairs within the cutoff, pairs whose distance is tested, flops of a pair.
     "atoms": "1",
     "pairs": "1",
     "candidates": "1",

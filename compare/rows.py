@@ -34,6 +34,8 @@ ASSUMED_CLOCK = "assumed_clock_hz"
 _SAME_RUN_SECONDS = 3600
 #: Conditions that tell the configurations of one FPGA design apart: its multipliers, and the sides of their array.
 ARRAY = ("multipliers", "Tm", "Tn", "Tz", "Tr", "Tc")
+#: Condition that tells configurations of an engine of molecular dynamics apart: its force pipelines.
+PIPELINES = "pipelines"
 #: Condition of a record about one layer of a network; such a record is no row of the network.
 LAYER = "layer"
 #: The spread of a throughput that is the mean of runs of equal work, kept to see how much they vary.
@@ -198,7 +200,7 @@ class Row:
             self.launch,
             self.boundary,
             self.conditions.get("board"),
-            *(self.conditions.get(name) for name in (*ARRAY, LAYER)),
+            *(self.conditions.get(name) for name in (*ARRAY, PIPELINES, LAYER)),
         )
 
     @property
@@ -227,6 +229,8 @@ class Row:
             parts.append(f"batch {batch_text(self.batch)}")
         parts += [self.launch] if self.launch else []
         parts += [f"{self.array.split(' = ')[0]} multipliers"] if self.array else []
+        pipelines = self.conditions.get(PIPELINES)
+        parts += [f"{pipelines} pipelines"] if isinstance(pipelines, int) else []
         parts += [f"{self.assumed_clock / 1e6:g} MHz assumed"] if self.assumed_clock else []
         said = ", ".join(part for part in parts if part)
         return f"{self.implementation} on {self.device}" + (f" ({said})" if said else "")

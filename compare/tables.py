@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from compare import text, work_tables
+from compare import motion_tables, text, work_tables
 from compare.batch_tables import by_batch, overtaking
 from compare.caution import floors, sensor_error
 from compare.claim_tables import claims, published
@@ -34,12 +34,14 @@ CUTS = {
 
 def tables(comparison: Comparison) -> list[Table]:
     """Return the tables of a comparison in reading order, without empty ones."""
-    found = [_quality(comparison), work_tables.counts(comparison.counts)]
+    found = [_quality(comparison), work_tables.counts(comparison.counts), motion_tables.systems(comparison.systems)]
     for cut, title in CUTS.items():
         rows = [row for row in comparison.shown if row.boundary == cut and row.kind != SIMULATION]
         timed = performance(title, [row for row in rows if cut != Boundary.NONE or row.kind != "fpga"])
         found.append(replace(timed, long=cut in (Boundary.DEVICE, Boundary.HOST)))
     shown = [row for row in comparison.shown if row.boundary == Boundary.KERNEL and row.kind != SIMULATION]
+    found += [motion_tables.motion(shown), motion_tables.application(comparison.applications)]
+    found += [motion_tables.sizes(comparison.sizes)]
     found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.arrays(comparison.rows)]
     found += [work_tables.layers(comparison.layers)]
     found += [work_tables.variations(comparison.variations), published(comparison.published)]

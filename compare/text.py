@@ -42,6 +42,12 @@ def plain(value: float, low: float | None = None, high: float | None = None) -> 
     return digits(value) + _band(value, low, high)
 
 
+def amount_plain(row: Row, name: str) -> str:
+    """Return a figure of a row in the same way."""
+    figure = row.figures.get(name)
+    return MISSING if figure is None else plain(figure.value, figure.low, figure.high)
+
+
 def _band(value: float, low: float | None, high: float | None) -> str:
     """Return a band in brackets, or nothing when there is none or it does not show in three digits."""
     if low is None or high is None or digits(low) == digits(value) == digits(high):

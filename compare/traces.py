@@ -1,7 +1,8 @@
 """How the energy of a system went over many steps, in each arithmetic, as records carry it.
 
-A record of a trace has a measurement `points`, their number, and the conditions `trace` (see `pack`), `steps` from point
-to point, `energy_unit` and `arithmetic`. A trace shows what one number, the drift, cannot: noise, steps, a late start.
+A record of a trace has a measurement `points`, their number, and the conditions `trace` (see `pack`), `steps` from
+point to point, `energy_unit` and `arithmetic`. A trace shows what one number, the drift, cannot: noise, jumps, a late
+start.
 """
 
 from __future__ import annotations

@@ -6,9 +6,11 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 
+from compare.motion import STEP_FS
 from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Scalar, Stage, unit_of
 from compare.samples import REAL, pack
+from compare.traces import pack as pack_trace
 from gatewarp import registry
 
 #: Pictures of each arithmetic, and the seed of their inputs.
@@ -21,8 +23,39 @@ def records(workload: str, case: str | None) -> list[Record]:
     made: list[Record] = []
     for name in registry.workload(workload).cases:
         if case in (None, name):
-            made += [*operations(workload, name), *quality(workload, name), *pictures(workload, name)]
+            made += [*operations(workload, name), *systems(workload, name), *traces(workload, name)]
+            made += [*quality(workload, name), *pictures(workload, name)]
     return made
+
+
+def systems(workload: str, case: str) -> Iterator[Record]:
+    """What a step of molecular dynamics holds, counted at the start of a case: see `workloads.md`."""
+    module = registry.workload(workload)
+    if not hasattr(module, "counts"):
+        return
+    counts = dict(module.counts(case))
+    step = counts.pop("step_fs", None)
+    measured = [
+        Measurement(name, count, unit_of(name), "exact", 1, Stage.MODELLED, Boundary.NONE)
+        for name, count in counts.items()
+    ]
+    conditions: dict[str, Scalar] = {} if step is None else {STEP_FS: step}
+    yield _record(workload, case, conditions, measured, module.sources(case))
+
+
+def traces(workload: str, case: str) -> Iterator[Record]:
+    """Energy against steps in each arithmetic, of the cases of a workload whose module `traces` has any."""
+    if find_spec(f"workloads.{workload}.traces") is None:
+        return
+    told = importlib.import_module(f"workloads.{workload}.traces")
+    if case not in told.CASES:
+        return
+    module = registry.workload(workload)
+    for arithmetic in module.arithmetics:
+        trace = told.trace(case, arithmetic)
+        measured = [Measurement("points", len(trace.energy), "1", "count", 1, Stage.MEASURED, Boundary.NONE)]
+        conditions = {"arithmetic": arithmetic, **pack_trace(trace.energy, trace.steps, trace.unit)}
+        yield _record(workload, case, conditions, measured, module.sources(case))
 
 
 def operations(workload: str, case: str) -> Iterator[Record]:

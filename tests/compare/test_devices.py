@@ -42,7 +42,7 @@ def test_file_names_and_boards_point_right() -> None:
 
 
 def test_an_unknown_device_lists_the_valid_ones() -> None:
-    valid = "nvidia-h200, ulx3s-85f, xc7vx690t, xc7z020, cpu-"
+    valid = "nvidia-h200, ulx3s-85f, xc7vx690t, xc7z020, xcvu9p, cpu-"
     with pytest.raises(UnknownDeviceError, match=f"unknown device 'h300'; valid: .*{valid}"):
         device("h300")
 

@@ -1,0 +1,105 @@
+"""Figures of molecular dynamics: pairs a second against the size of the system, and energy against steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from compare import batch_tables, plots
+from compare.derive import band
+from compare.motion import PAIRS
+from compare.rows import Row
+from compare.sizes import Point, SizeCrossing, series
+from compare.text import si
+from compare.traces import Trace
+
+
+def draw_sizes(workload: str, points: Sequence[Point], crossings: Sequence[SizeCrossing]) -> Canvas | None:
+    """Return pairs a second against atoms: lines of kernels, a mark for each FPGA design; None for one size only."""
+    if len({point.atoms for point in points}) < 2:
+        return None
+    lines: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        lines.setdefault((*series(point.row), *([point.row.case] if point.row.kind == "fpga" else [])), []).append(
+            point
+        )
+    order = sorted(lines.values(), key=lambda line: (line[0].row.kind != "fpga", line[0].row.tier != "product",
+                                                     line[0].row.implementation, line[0].row.arithmetic))  # fmt: skip
+    with mpl.rc_context(plots.STYLE):
+        canvas = Canvas(figsize=(16, 8))
+        FigureCanvasAgg(canvas)
+        axes = canvas.add_axes((0.06, 0.09, 0.66, 0.78))
+        canvas.text(0.012, 0.945, f"{workload} · size of the system", fontsize=16, weight="bold", color=plots.INK)
+        key = "the best launch and batch · dotted: a design's rate, if kept at other sizes · dashed: outside baseline"
+        canvas.text(0.988, 0.95, f"{key} · ring: overtakes", fontsize=11.5, color="#555555", ha="right")
+        axes.set(xscale="log", yscale="log", xlabel="atoms", title="pairs within the cutoff, pair/s (higher is better)")
+        first, last = min(p.atoms for p in points), max(p.atoms for p in points)
+        ends: list[tuple[float, str, str]] = []
+        for line, colour in zip(order, plots.PALETTE, strict=False):
+            row = line[0].row
+            x, y = [p.atoms for p in line], [p.rate for p in line]
+            if row.kind == "fpga":
+                low, high = band(row.figures[PAIRS])
+                axes.plot([first / 1.3, last * 1.3], [y[0]] * 2, color=colour, linestyle=":", linewidth=1.6)
+                axes.fill_between([first / 1.3, last * 1.3], low, high, color=colour, alpha=0.15, linewidth=0)
+                axes.plot(x, y, color=colour, marker="D", markersize=10, linestyle="none", zorder=4)
+            else:
+                style = "-" if row.tier == "product" else (0, (4, 2))
+                axes.plot(x, y, color=colour, linestyle=style, marker="o" if row.tier == "product" else "s",
+                          markersize=5, linewidth=2)  # fmt: skip
+                axes.plot([x[-1], last * 1.3], [y[-1]] * 2, color=colour, linewidth=0.8)
+            ends.append((y[-1], _name(row), colour))
+        for crossing in crossings:
+            if crossing.atoms is not None:
+                axes.plot([crossing.atoms], [crossing.fpga.rate], marker="o", markersize=11, markerfacecolor="none",
+                          markeredgecolor=plots.INK, markeredgewidth=1.8, zorder=5)  # fmt: skip
+        axes.set_xlim(first / 1.3, last * 1.3)
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: si(value, "").replace(".00", "").replace(".0", ""))
+        )
+        axes.yaxis.set_major_formatter(
+            FuncFormatter(lambda value, _: si(value, "").replace(".00", "").replace(".0", ""))
+        )
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_locator(LogLocator(numticks=99))
+        plots.label(axes, ends)
+    return canvas
+
+
+def _name(row: Row) -> str:
+    case = f", {row.case}" if row.kind == "fpga" else ""
+    return f"{batch_tables.short(row)} {row.arithmetic}".strip() + f"\n{batch_tables.place(row)}{case}"
+
+
+def draw_traces(title: str, traces: Sequence[Trace]) -> Canvas:
+    """Return total energy an atom, less that at the start, against steps: a line for each arithmetic."""
+    with mpl.rc_context(plots.STYLE):
+        canvas = Canvas(figsize=(16, 6.4))
+        FigureCanvasAgg(canvas)
+        axes = canvas.add_axes((0.075, 0.11, 0.68, 0.74))
+        canvas.text(0.012, 0.94, title, fontsize=16, weight="bold", color=plots.INK)
+        canvas.text(0.988, 0.945, "one run of each arithmetic from the same start · flat is better", fontsize=11.5,
+                    color="#555555", ha="right")  # fmt: skip
+        unit = next((trace.unit for trace in traces if trace.unit), "")
+        said = f"total energy of an atom less that at the start{', ' + unit if unit else ''}"
+        axes.set(xlabel="time steps", title=said)
+        axes.axhline(0, color="#999999", linewidth=0.8)
+        ends: list[tuple[float, str, str]] = []
+        for trace, colour in zip(traces, plots.PALETTE, strict=False):
+            steps = np.arange(len(trace.energies)) * trace.steps
+            change = trace.energies - trace.energies[0]
+            axes.plot(steps, change, color=colour, linewidth=1.5)
+            drift = trace.row.quality.get("energy_drift")
+            slope = f"\ndrift {drift.value:.1e} kT an atom\nin 10,000 steps" if drift else ""
+            stale = ", STALE" if trace.row.stale else ""
+            ends.append((float(change[-1]), f"{trace.row.arithmetic}{stale}{slope}", colour))
+        axes.margins(x=0)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        plots.label(axes, ends)
+    return canvas
