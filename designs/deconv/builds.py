@@ -19,11 +19,16 @@ from designs.flow.on_part import Piece, synthesised
 from designs.flow.parts import DoesNotFit
 from workloads.api import Progress
 
-#: Clock by case that place and route works towards; the PLL gives the nearest it can.
-BOARD_MHZ = {"digits": 110.0, "mnist": 90.0}
+#: Clock by case that place and route works towards, and that the PLL makes exactly; the best of ten seeds meets it.
+BOARD_MHZ = {"digits": 125.0, "mnist": 115.0}
 
-#: Modules of which there are many, equal, and which are synthesised once.
-KEPT = ("deconv_lane", "deconv_bank", "deconv_sums", "deconv_finish", "rom")
+#: Modules that stay modules on a part: those of which there are many, equal, and which are synthesised once; and large
+#: ones, for the array of 2,048 is more than the mapping of one flat netlist gets done with.
+KEPT = (
+    "deconv_lane", "deconv_bank", "deconv_sums", "deconv_finish", "rom",
+    "deconv_array", "deconv_drain", "deconv_load", "deconv_memory", "deconv_place", "deconv_rotate", "deconv_scatter",
+    "deconv_store", "deconv_tiles", "deconv_weights",
+)  # fmt: skip
 
 #: Part of the boards here.
 BOARDS: Mapping[str, str] = {"lfe5u-85f": "ulx3s"}

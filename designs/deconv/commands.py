@@ -45,7 +45,6 @@ class Register(IntEnum):
     IN_STRIDE_Z = 0x0A  # words from a block of positions to the next in a bank
     IN_STRIDE_R = 0x0B
     IN_STRIDE_C = 0x0C  # words of a position in a bank
-    IN_SKEW_Z = 0x0D
     CHANNELS_IN = 0x0E
     CHANNELS_OUT = 0x0F
     GROUPS = 0x10  # ceil(output channels / TM)
@@ -56,7 +55,6 @@ class Register(IntEnum):
     OUT_STRIDE_Z = 0x15
     OUT_STRIDE_R = 0x16
     OUT_STRIDE_C = 0x17
-    OUT_SKEW_Z = 0x18
     MODE = 0x19  # see `mode`
     STRIDE = 0x1A  # of rows and columns
     STRIDE_Z = 0x1B  # of the depth; 1 for images
@@ -94,7 +92,6 @@ class Register(IntEnum):
     IO_STRIDE_R = 0x47
     IO_STRIDE_C = 0x48
     IO_MERGED = 0x49
-    IO_SKEW_Z = 0x4A
     IO_LAST = 0x4B  # 1: tlast on the last beat of a STORE
     # Entry of the table that the next TAP writes.
     TAP_INDEX = 0x50
@@ -135,7 +132,6 @@ BITS: dict[Register, int] = {
     **dict.fromkeys((Register.IO_Z, Register.IO_R, Register.IO_C), SIDE_BITS),
     **dict.fromkeys((Register.IN_FOLDS, Register.GROUPS, Register.IO_WORDS), CHANNEL_BITS),
     **dict.fromkeys((Register.CHANNELS_IN, Register.CHANNELS_OUT), CHANNEL_BITS),
-    **dict.fromkeys((Register.IN_SKEW_Z, Register.OUT_SKEW_Z, Register.IO_SKEW_Z), 4),
     Register.MODE: 4,
     Register.STRIDE: 3,
     Register.STRIDE_Z: 3,

@@ -319,7 +319,7 @@ class _Emitter:
         self._set(
             io_mem=op.memory, io_base=op.base, io_z=z, io_r=r, io_c=c, io_words=layout.io_words,
             io_stride_z=layout.plane, io_stride_r=layout.row, io_stride_c=layout.position,
-            io_merged=int(merged(op.tile.layer, self.engine)), io_skew_z=0,
+            io_merged=int(merged(op.tile.layer, self.engine)),
         )  # fmt: skip
         area = (op.memory, op.base, op.base + layout.words)
         if op.incoming:
@@ -350,9 +350,9 @@ class _Emitter:
             src=op.memory, src_base=op.source, in_z=in_z, in_r=in_r, in_c=in_c,
             in_blocks_z=source.blocks[0], in_blocks_r=source.blocks[1], in_blocks_c=source.blocks[2],
             in_folds=tile.folds, in_stride_z=source.plane, in_stride_r=source.row, in_stride_c=source.position,
-            in_skew_z=0, channels_in=tile.layer.channels_in, channels_out=tile.layer.channels_out, groups=tile.groups,
+            channels_in=tile.layer.channels_in, channels_out=tile.layer.channels_out, groups=tile.groups,
             dst_base=op.result, out_z=out_z, out_r=out_r, out_c=out_c, out_stride_z=result.plane,
-            out_stride_r=result.row, out_stride_c=result.position, out_skew_z=0,
+            out_stride_r=result.row, out_stride_c=result.position,
             mode=commands.mode(merged_in=is_merged, merged_out=is_merged, activation=activation),
             stride=tile.spans[2].dimension.stride, stride_z=tile.spans[0].dimension.stride, shift=layer.fraction,
             weight_base=weight_base, weight_group=tile.taps * tile.folds, bias_base=bias_base,

@@ -18,6 +18,9 @@ from workloads.deconv import fixed
 from workloads.deconv.fixed import FixedLayer, Integers
 from workloads.deconv.layer import Activation
 
+#: Most words of a bank of resident weights, as in `deconv_rom`.
+BLOCK = 2048
+
 
 def weight_words(layer: FixedLayer, tile: Tile, order: Sequence[int]) -> Integers:
     """Words (groups, taps, folds, numbers) of a layer; `order` are the kernel's elements in raster order, as wanted."""
@@ -62,6 +65,18 @@ def hexadecimal(rows: NDArray[np.uint8], bits: int) -> str:
     """Text for $readmemh of words (n, bytes), lowest byte first, of `bits` bits."""
     digits = -(-bits // 4)
     return "".join(f"{row.tobytes()[::-1].hex()[-digits:]}\n" for row in rows)
+
+
+def lines_of(rows: NDArray[np.uint8], block: int = BLOCK) -> NDArray[np.uint8]:
+    """Words (n, bytes) as lines (lines, banks x bytes) of `deconv_rom`: word w in bank w mod banks; zeros at the end.
+
+    As many banks, a power of two, as keep each to `block` words.
+    """
+    banks = 1
+    while len(rows) > banks * block:
+        banks *= 2
+    filled = np.pad(rows, ((0, -len(rows) % banks), (0, 0)))
+    return filled.reshape(-1, banks * rows.shape[1])
 
 
 def acc_bits(layer: FixedLayer) -> int:

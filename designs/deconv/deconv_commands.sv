@@ -44,7 +44,6 @@ module deconv_commands #(
     output wire [ADDRESS-1:0] in_stride_z,
     output wire [ADDRESS-1:0] in_stride_r,
     output wire [ADDRESS-1:0] in_stride_c,
-    output wire [3:0] in_skew_z,
     output wire [11:0] channels_in,
     output wire [11:0] channels_out,
     output wire [11:0] groups,
@@ -55,7 +54,6 @@ module deconv_commands #(
     output wire [ADDRESS-1:0] out_stride_z,
     output wire [ADDRESS-1:0] out_stride_r,
     output wire [ADDRESS-1:0] out_stride_c,
-    output wire [3:0] out_skew_z,
     output wire [3:0] mode,
     output wire [2:0] stride,
     output wire [2:0] stride_z,
@@ -92,7 +90,6 @@ module deconv_commands #(
     output wire [ADDRESS-1:0] load_stride_r,
     output wire [ADDRESS-1:0] load_stride_c,
     output wire load_merged,
-    output wire [3:0] load_skew_z,
     output wire store_mem,
     output wire [ADDRESS-1:0] store_base,
     output wire [9:0] store_z,
@@ -103,7 +100,6 @@ module deconv_commands #(
     output wire [ADDRESS-1:0] store_stride_r,
     output wire [ADDRESS-1:0] store_stride_c,
     output wire store_merged,
-    output wire [3:0] store_skew_z,
     output wire store_last
 );
   localparam logic [7:0] TAP_INDEX = 8'h50;
@@ -165,7 +161,6 @@ module deconv_commands #(
   deconv_register #(.CODE(10), .BITS(ADDRESS)) u_in_stride_z (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(in_stride_z));
   deconv_register #(.CODE(11), .BITS(ADDRESS)) u_in_stride_r (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(in_stride_r));
   deconv_register #(.CODE(12), .BITS(ADDRESS)) u_in_stride_c (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(in_stride_c));
-  deconv_register #(.CODE(13), .BITS(4)) u_in_skew_z (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(in_skew_z));
   deconv_register #(.CODE(14), .BITS(12)) u_channels_in (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(channels_in));
   deconv_register #(.CODE(15), .BITS(12)) u_channels_out (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(channels_out));
   deconv_register #(.CODE(16), .BITS(12)) u_groups (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(groups));
@@ -176,7 +171,6 @@ module deconv_commands #(
   deconv_register #(.CODE(21), .BITS(ADDRESS)) u_out_stride_z (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(out_stride_z));
   deconv_register #(.CODE(22), .BITS(ADDRESS)) u_out_stride_r (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(out_stride_r));
   deconv_register #(.CODE(23), .BITS(ADDRESS)) u_out_stride_c (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(out_stride_c));
-  deconv_register #(.CODE(24), .BITS(4)) u_out_skew_z (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(out_skew_z));
   deconv_register #(.CODE(25), .BITS(4)) u_mode (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(mode));
   deconv_register #(.CODE(26), .BITS(3)) u_stride (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(stride));
   deconv_register #(.CODE(27), .BITS(3)) u_stride_z (.clk(clk), .write(write), .code(code), .value(value), .copy(run_copy), .q(stride_z));
@@ -211,7 +205,6 @@ module deconv_commands #(
   deconv_register #(.CODE(71), .BITS(ADDRESS)) u_load_stride_r (.clk(clk), .write(write), .code(code), .value(value), .copy(load_copy), .q(load_stride_r));
   deconv_register #(.CODE(72), .BITS(ADDRESS)) u_load_stride_c (.clk(clk), .write(write), .code(code), .value(value), .copy(load_copy), .q(load_stride_c));
   deconv_register #(.CODE(73), .BITS(1)) u_load_merged (.clk(clk), .write(write), .code(code), .value(value), .copy(load_copy), .q(load_merged));
-  deconv_register #(.CODE(74), .BITS(4)) u_load_skew_z (.clk(clk), .write(write), .code(code), .value(value), .copy(load_copy), .q(load_skew_z));
   deconv_register #(.CODE(64), .BITS(1)) u_store_mem (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_mem));
   deconv_register #(.CODE(65), .BITS(ADDRESS)) u_store_base (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_base));
   deconv_register #(.CODE(66), .BITS(10)) u_store_z (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_z));
@@ -222,7 +215,6 @@ module deconv_commands #(
   deconv_register #(.CODE(71), .BITS(ADDRESS)) u_store_stride_r (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_stride_r));
   deconv_register #(.CODE(72), .BITS(ADDRESS)) u_store_stride_c (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_stride_c));
   deconv_register #(.CODE(73), .BITS(1)) u_store_merged (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_merged));
-  deconv_register #(.CODE(74), .BITS(4)) u_store_skew_z (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_skew_z));
   deconv_register #(.CODE(75), .BITS(1)) u_store_last (.clk(clk), .write(write), .code(code), .value(value), .copy(store_copy), .q(store_last));
 endmodule
 

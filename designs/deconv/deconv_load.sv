@@ -30,7 +30,6 @@ module deconv_load #(
     input wire [ADDRESS-1:0] stride_r,
     input wire [ADDRESS-1:0] stride_c,
     input wire merged,
-    input wire [3:0] skew_z,
 
     input wire s_axis_tvalid,
     output wire s_axis_tready,
@@ -72,7 +71,6 @@ module deconv_load #(
       .stride_r(stride_r),
       .stride_c(stride_c),
       .merged(merged),
-      .skew_z(skew_z),
       .address(write_address),
       .bank_z(bank_z),
       .bank_r(bank_r),

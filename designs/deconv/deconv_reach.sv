@@ -1,8 +1,8 @@
 // One dimension of a candidate of deconv_tiles: T inputs of block b meet a kernel element (d, f), so that input i
 // belongs to output stride * (i + d) + f. Which lanes have an input, and which banks of partial sums an output of it?
 //
-// Lane l works on input T * b + (l - b - skew) mod T; q = i + d lies in bank q mod T at block q div T. So the sums turn by
-// (d - b - skew) mod T, and the banks below `low` = d mod T lie a block after `block` = b + floor(d / T). With `flat`
+// Lane l works on input T * b + (l - b) mod T; q = i + d lies in bank q mod T at block q div T. So the sums turn by
+// (d - b) mod T, and the banks below `low` = d mod T lie a block after `block` = b + floor(d / T). With `flat`
 // the dimension is worked as if T were 1: only bank 0 counts, and all lanes take part.
 //
 // b and d are given in cycle 0 and f in cycle 1. block: cycle 1. The rest: cycle 3.
@@ -19,7 +19,6 @@ module deconv_reach #(
     input wire clk,
 
     input wire flat,
-    input wire [3:0] skew,
     input wire [9:0] inputs,
     input wire [9:0] outputs,
     input wire [2:0] stride,
@@ -53,8 +52,8 @@ module deconv_reach #(
   always_ff @(posedge clk) begin
     block  <= wide_b + (flat ? wide_d : shifted_d);
     low1   <= flat ? '0 : d[BANK-1:0] & PLACES;
-    turn1  <= flat ? '0 : (d[BANK-1:0] - b[BANK-1:0] - skew[BANK-1:0]) & PLACES;
-    first1 <= (b[BANK-1:0] + skew[BANK-1:0]) & PLACES;  // lane of the block's first input
+    turn1  <= flat ? '0 : (d[BANK-1:0] - b[BANK-1:0]) & PLACES;
+    first1 <= b[BANK-1:0] & PLACES;  // lane of the block's first input
     base1  <= flat ? wide_b : wide_b <<< SHIFT;
     limit1 <= {2'b00, inputs} + wide_d;  // q must be less
   end
@@ -115,10 +114,6 @@ module deconv_reach #(
   end
   assign kept   = kept_now;
   assign present = present_now;
-
-  if (BANK < 4) begin : g_skew
-    wire unused = &{1'b0, skew[3:BANK]};
-  end
 endmodule
 
 `default_nettype wire

@@ -1,5 +1,5 @@
 // One dimension of deconv_place: D outputs from `first` on, `stride` apart, in a row of banks of which bank
-// (o + floor(o / T) + skew) mod T at block floor(o / T) holds output o. They lie in as many different banks: for T > 1
+// (o + floor(o / T)) mod T at block floor(o / T) holds output o. They lie in as many different banks: for T > 1
 // the stride must be 1 or 2. For each bank: whether it gets one of them (`hit`), which (`index`), and whether in the
 // block after that of `first` (`after`). With `flat` there is one output, in bank `bank`, and a block for each output.
 //
@@ -23,7 +23,6 @@ module deconv_spread #(
     input wire alone,
     input wire [2:0] stride,
     input wire [9:0] outputs,
-    input wire [3:0] skew,
     input wire [11:0] first,
 
     output logic [11:0] block,
@@ -49,7 +48,7 @@ module deconv_spread #(
     wire [11:0] step = (stride[0] ? U : '0) + (stride[1] ? U << 1 : '0) + (stride[2] ? U << 2 : '0);
     wire [11:0] o = first1 + step;
     wire [11:0] block_of_o = o >> SHIFT;
-    wire [11:0] turned = o + block_of_o + {8'd0, skew};
+    wire [11:0] turned = o + block_of_o;
     assign exists[u] = o < {2'b00, outputs} && (u == 0 || !(alone || flat));
     assign beyond[u] = block_of_o != block_of_first;
     assign banks[u*BANK+:BANK] = flat ? bank : T > 1 ? turned[BANK-1:0] : '0;

@@ -33,7 +33,6 @@ module deconv_store #(
     input wire [ADDRESS-1:0] stride_r,
     input wire [ADDRESS-1:0] stride_c,
     input wire merged,
-    input wire [3:0] skew_z,
     input wire mark_last,
 
     output wire [ADDRESS-1:0] read_address,
@@ -79,7 +78,6 @@ module deconv_store #(
       .stride_r(stride_r),
       .stride_c(stride_c),
       .merged(merged),
-      .skew_z(skew_z),
       .address(read_address),
       .bank_z(bank_z),
       .bank_r(bank_r),

@@ -46,7 +46,6 @@ module deconv_tiles #(
     input wire [ADDRESS-1:0] in_stride_z,
     input wire [ADDRESS-1:0] in_stride_r,
     input wire [ADDRESS-1:0] in_stride_c,
-    input wire [3:0] in_skew_z,
     input wire [11:0] groups,
     input wire merged,
     input wire [2:0] stride,
@@ -222,7 +221,6 @@ module deconv_tiles #(
   ) u_z (
       .clk(clk),
       .flat(merged),
-      .skew(in_skew_z),
       .inputs(in_z),
       .outputs(out_z),
       .stride(stride_z),
@@ -243,7 +241,6 @@ module deconv_tiles #(
   ) u_r (
       .clk(clk),
       .flat(1'b0),
-      .skew(4'd0),
       .inputs(in_r),
       .outputs(out_r),
       .stride(stride),
@@ -264,7 +261,6 @@ module deconv_tiles #(
   ) u_c (
       .clk(clk),
       .flat(1'b0),
-      .skew(4'd0),
       .inputs(in_c),
       .outputs(out_c),
       .stride(stride),

@@ -1,6 +1,6 @@
 // The places of a tensor's words in activation memory, in the order of the stream: positions in raster order, COLUMNS
 // neighbours at a time, the words of a position one after another. `address` and the banks are those of the present
-// step; `step` goes to the next. Bank of a position p of T in parallel: (p + p div T + skew) mod T.
+// step; `step` goes to the next. Bank of a position p of T in parallel: (p + p div T) mod T.
 //
 // merged: word w of a position lies in z-bank w mod TZ, at the address of the position plus w div TZ.
 `default_nettype none
@@ -32,7 +32,6 @@ module deconv_walk #(
     input wire [ADDRESS-1:0] stride_r,
     input wire [ADDRESS-1:0] stride_c,
     input wire merged,
-    input wire [3:0] skew_z,
 
     output logic [ADDRESS-1:0] address,
     output wire [BZ-1:0] bank_z,
@@ -144,16 +143,12 @@ module deconv_walk #(
       z_left <= depth - 10'd1;
       last_z <= depth == 10'd1;
       place_z <= '0;
-      shift_z <= skew_z[BZ-1:0];
+      shift_z <= '0;
       slice <= base;
       row <= base;
       column <= base;
       address <= base;
     end
-  end
-
-  if (BZ < 4) begin : g_skew
-    wire unused = &{1'b0, skew_z[3:BZ]};
   end
 endmodule
 

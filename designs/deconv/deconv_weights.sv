@@ -81,11 +81,10 @@ module deconv_weights #(
       read_address <= base + address;
     end
 
-    rom #(
+    deconv_rom #(
         .WIDTH(WORD),
         .DEPTH(WORDS),
-        .FILE(WEIGHTS),
-        .REGISTERS(3)
+        .FILE (WEIGHTS)
     ) u_weights (
         .clk(clk),
         .address(read_address),

@@ -205,20 +205,15 @@ def fills(layer: Layer, engine: Engine) -> bool:
 
 def slack(design: Design, trace: Trace, shares: Sequence[Share]) -> tuple[float, str]:
     """By how much the use of the multipliers falls short of NETWORK and LAYER, at worst; and the use in words."""
-    each = used(design, shares)
     all_of_it = network_use(design, trace, shares)[0]
-    filled = [
-        (use, share.layer.name) for use, share in zip(each, shares, strict=True) if fills(share.layer, design.engine)
-    ]
+    filled: list[tuple[float, str]] = []
+    others: list[tuple[float, str]] = []
+    for use, share in zip(used(design, shares), shares, strict=True):
+        (filled if fills(share.layer, design.engine) else others).append((use, share.layer.name))
     worst, name = min(filled, default=(1.0, "there is none"))
     words = f"{all_of_it:.1%} of the multipliers, {worst:.1%} in the worst layer that fills the array ({name})"
-    others = [
-        f"{share.layer.name} {use:.1%}"
-        for use, share in zip(each, shares, strict=True)
-        if not fills(share.layer, design.engine)
-    ]
     if others:
-        words += f"; layers that cannot fill it: {', '.join(others)}"
+        words += f"; layers that cannot fill it: {', '.join(f'{layer} {use:.1%}' for use, layer in others)}"
     if all_of_it < NETWORK:
         words += f"; short of the {NETWORK:.0%} that is aimed at"
     due = SHORT.get((design.engine.name, design.case), NETWORK)

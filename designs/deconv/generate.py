@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from designs import lib
 from designs.deconv.compiler import Program, compile_network
-from designs.deconv.compiler_images import hexadecimal, packed, table_words
+from designs.deconv.compiler_images import hexadecimal, lines_of, packed, table_words
 from designs.deconv.config import DATAFLOWS, Dataflow, Engine
 from designs.flow import cache
 from workloads.deconv import parameters
@@ -39,8 +39,8 @@ LIBRARY = ("rom", "delay", "stream_fifo", "adder_tree")
 
 #: Modules that only the other dataflow has, by the dataflow that does without.
 _OTHER: Mapping[Dataflow, tuple[str, ...]] = {
-    "reverse_loop": ("deconv_tiles", "deconv_scatter", "deconv_drain"),
-    "input_oriented": ("deconv_reverse", "deconv_write"),
+    "reverse_loop": ("deconv_path_oriented",),
+    "input_oriented": ("deconv_path_reverse",),
 }
 
 #: Bits of a step between entries of the table in the engine with 16 bits.
@@ -121,7 +121,8 @@ def memory_images(program: Program) -> dict[str, str]:
         biases = np.concatenate(program.biases)
         biases = np.pad(biases, ((0, engine.bias_words - len(biases)), (0, 0)))
         images["program"] = "".join(f"{command:08x}\n" for command in program.commands)
-        images["weights"] = hexadecimal(packed(words, engine.bits), lanes * engine.bits)
+        lines = lines_of(packed(words, engine.bits))
+        images["weights"] = hexadecimal(lines, 8 * lines.shape[1])
         images["biases"] = hexadecimal(packed(biases, engine.acc), engine.tm * engine.acc)
     return images
 

@@ -98,7 +98,7 @@ class Model:
                         places.append(None)
                         continue
                     strides = (r[Register.IO_STRIDE_Z], r[Register.IO_STRIDE_R], r[Register.IO_STRIDE_C])
-                    places.append(self._place((z, row, column), w, base, strides, is_merged, r[Register.IO_SKEW_Z]))
+                    places.append(self._place((z, row, column), w, base, strides, is_merged))
                 yield (places,)
 
     def _place(
@@ -108,13 +108,12 @@ class Model:
         base: int,
         strides: tuple[int, int, int],
         is_merged: int,
-        skew: int,
     ) -> tuple[int, int]:
         e = self.engine
         z, row, column = position
         bz, br, bc = z if is_merged else z // e.tz, row // e.tr, column // e.tc
         lane_r, lane_c = (row + br) % e.tr, (column + bc) % e.tc
-        lane_z, fold = (w % e.tz, w // e.tz) if is_merged else ((z + bz + skew) % e.tz, w)
+        lane_z, fold = (w % e.tz, w // e.tz) if is_merged else ((z + bz) % e.tz, w)
         address = base + bz * strides[0] + br * strides[1] + bc * strides[2] + fold
         return (lane_z * e.tr + lane_r) * e.tc + lane_c, address
 
@@ -214,7 +213,6 @@ class Model:
         outs = [r[Register[f"OUT_{name}"]] for name in "ZRC"]
         blocks = [range(r[Register[f"IN_BLOCKS_{name}"]]) for name in "ZRC"]
         in_strides = (r[Register.IN_STRIDE_Z], r[Register.IN_STRIDE_R], r[Register.IN_STRIDE_C])
-        skews = (r[Register.IN_SKEW_Z], 0, 0)
         valid_out = min(e.tm, r[Register.CHANNELS_OUT] - group * e.tm)
         for block in itertools.product(*blocks):
             at = r[Register.SRC_BASE] + sum(b * s for b, s in zip(block, in_strides, strict=True))
@@ -223,7 +221,7 @@ class Model:
                 shifts = [_signed(entry >> 12 & 63, 6), _signed(entry >> 6 & 63, 6), _signed(entry & 63, 6)]
                 phase = entry >> 18
                 offsets = (phase // strides[1] // strides[2], phase // strides[2] % strides[1], phase % strides[2])
-                lanes = list(self._lanes(parallel, block, skews, sides, shifts, strides, offsets, outs))
+                lanes = list(self._lanes(parallel, block, sides, shifts, strides, offsets, outs))
                 if not any(q is not None for _, _, q in lanes):
                     continue
                 self._issue(r, (group, valid_out), at, weight + t * r[Register.IN_FOLDS], lanes, sums, phase, q_blocks)
@@ -231,15 +229,12 @@ class Model:
 
     @staticmethod
     def _lanes(
-        parallel: Sequence[int], block: Sequence[int], skews: Sequence[int], sides: Sequence[int],
+        parallel: Sequence[int], block: Sequence[int], sides: Sequence[int],
         shifts: Sequence[int], strides: Sequence[int], offsets: Sequence[int], outs: Sequence[int],
     ) -> Iterator[tuple[tuple[int, ...], bool, tuple[int, ...] | None]]:  # fmt: skip
         """Each lane: where it is, whether it has a real input, and the q of the output it reaches, or None."""
         for lane in itertools.product(*(range(count) for count in parallel)):
-            place = [
-                count * b + (x - b - skew) % count
-                for count, b, x, skew in zip(parallel, block, lane, skews, strict=True)
-            ]
+            place = [count * b + (x - b) % count for count, b, x in zip(parallel, block, lane, strict=True)]
             real = all(i < side for i, side in zip(place, sides, strict=True))
             q = tuple(i + d for i, d in zip(place, shifts, strict=True))
             inside = all(0 <= s * each + f < out for s, each, f, out in zip(strides, q, offsets, outs, strict=True))
@@ -311,7 +306,7 @@ class Model:
         channel = group * e.tm
         place = self._place(
             (position[0], position[1], position[2]), channel // e.wide, r[Register.DST_BASE], strides,
-            r[Register.MODE] >> 1 & 1, r[Register.OUT_SKEW_Z],
+            r[Register.MODE] >> 1 & 1,
         )  # fmt: skip
         self._check(memory, place[1])
         memory[place][channel % e.wide : channel % e.wide + e.tm] = values

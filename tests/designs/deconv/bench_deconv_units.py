@@ -259,12 +259,12 @@ async def deconv_walk(dut: Any) -> None:
     for number in range(30):
         merged = number % 3 == 0
         sides = [1 if merged else rng.randrange(1, 7), rng.randrange(1, 9), rng.randrange(1, 9)]
-        words, skew, base = rng.randrange(1, 6), rng.randrange(tz) if not merged else 0, rng.randrange(50)
+        words, base = rng.randrange(1, 6), rng.randrange(50)
         strides = [rng.randrange(1, 60) for _ in range(3)]
         for name, value in (
             ("base", base), ("depth", sides[0]), ("rows", sides[1]), ("columns", sides[2]), ("words", words),
             ("stride_z", strides[0]), ("stride_r", strides[1]), ("stride_c", strides[2]), ("merged", int(merged)),
-            ("skew_z", skew), ("start", 1),
+            ("start", 1),
         ):  # fmt: skip
             getattr(dut, name).value = value
         await RisingEdge(dut.clk)
@@ -286,7 +286,7 @@ async def deconv_walk(dut: Any) -> None:
             address += w // tz if merged else w
             wanted = (
                 address % (1 << len(dut.address)),
-                w % tz if merged else (z + z // tz + skew) % tz,
+                w % tz if merged else (z + z // tz) % tz,
                 (r + r // tr) % tr,
                 (c + c // tc) % tc,
                 int(n == len(steps) - 1),

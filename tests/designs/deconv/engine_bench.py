@@ -10,7 +10,7 @@ from bench_engine import COUNTERS
 from numpy.typing import NDArray
 
 from designs.deconv.compiler import Program, compile_network
-from designs.deconv.compiler_images import hexadecimal, packed
+from designs.deconv.compiler_images import hexadecimal, lines_of, packed
 from designs.deconv.config import DATAFLOWS, Engine
 from designs.flow.verilator import BuildOptions, simulate
 from designs.lib import closure, source
@@ -67,9 +67,10 @@ def parameters_of(program: Program, folder: Path) -> tuple[dict[str, int | str],
     }  # fmt: skip
     images: dict[str, str] = {}
     if engine.resident:
-        width = engine.tm * engine.tn * engine.tz * engine.bits
         words, biases = resident(program)
-        images["WEIGHTS"], images["BIASES"] = hexadecimal(words, width), hexadecimal(biases, engine.tm * engine.acc)
+        lines = lines_of(words)
+        images["WEIGHTS"] = hexadecimal(lines, 8 * lines.shape[1])
+        images["BIASES"] = hexadecimal(biases, engine.tm * engine.acc)
     if program.table.size:
         table = program.table
         entry = 8 if engine.bits == 8 else 26

@@ -33,7 +33,7 @@ def test_reach_tells_lanes_and_banks(tmp_path: Path) -> None:
     counts = (1, 2, 4, 8)
     players, stimuli = [], []
     for t in counts:
-        inputs = {"flat": 1, "skew": 4, "inputs": 10, "outputs": 10, "stride": 3, "b": 10, "d": 6, "f": 2}
+        inputs = {"flat": 1, "inputs": 10, "outputs": 10, "stride": 3, "b": 10, "d": 6, "f": 2}
         outputs = {"block": 12, "low": bits_of(t), "turn": bits_of(t), "mask": t, "present": t.bit_length()}
         outputs |= {"reached": t, "kept": t.bit_length()}
         players.append(Player("deconv_reach", {"T": t}, inputs, outputs, has_reset=False))
@@ -43,7 +43,7 @@ def test_reach_tells_lanes_and_banks(tmp_path: Path) -> None:
                 flat = int(rng.random() < 0.2)
                 stride = int(rng.integers(1, 5))
                 side = int(rng.integers(1, 20))
-                fixed = {"flat": flat, "skew": 0 if flat else int(rng.integers(t)), "inputs": side, "stride": stride}
+                fixed = {"flat": flat, "inputs": side, "stride": stride}
                 fixed["outputs"] = int(rng.integers(1, side * stride + 4))
             block = int(rng.integers(-(-side // (1 if flat else t))))
             # f comes a cycle after b and d.
@@ -59,7 +59,7 @@ def test_reach_tells_lanes_and_banks(tmp_path: Path) -> None:
             parallel = 1 if given["flat"] else t
             mask = reached = 0
             for lane in range(parallel):
-                place = parallel * given["b"] + (lane - given["b"] - given["skew"]) % parallel
+                place = parallel * given["b"] + (lane - given["b"]) % parallel
                 if place >= given["inputs"]:
                     continue
                 mask |= 1 << lane
@@ -84,7 +84,7 @@ def test_spread_tells_banks_of_outputs(tmp_path: Path) -> None:
     shapes = ((1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4), (8, 4))
     players, stimuli = [], []
     for t, d in shapes:
-        inputs = {"flat": 1, "bank": bits_of(t), "alone": 1, "stride": 3, "outputs": 10, "skew": 4, "first": 12}
+        inputs = {"flat": 1, "bank": bits_of(t), "alone": 1, "stride": 3, "outputs": 10, "first": 12}
         outputs = {"block": 12, "hit": t, "index": t * bits_of(d), "after": t}
         players.append(Player("deconv_spread", {"T": t, "D": d}, inputs, outputs, has_reset=False))
         rows: list[dict[str, int]] = []
@@ -92,7 +92,7 @@ def test_spread_tells_banks_of_outputs(tmp_path: Path) -> None:
             if cycle % 10 == 0:
                 stride = int(rng.integers(1, 3 if t > 1 else 5))
                 fixed = {"flat": int(rng.random() < 0.2), "alone": int(rng.random() < 0.2), "stride": stride}
-                fixed |= {"outputs": int(rng.integers(1, 60)), "skew": int(rng.integers(t))}
+                fixed["outputs"] = int(rng.integers(1, 60))
             # The first of D outputs of a phase, aligned in q.
             first = int(rng.integers(0, 8)) * d * stride + int(rng.integers(stride))
             rows.append({**fixed, "bank": int(rng.integers(t)), "first": first})
@@ -110,7 +110,7 @@ def test_spread_tells_banks_of_outputs(tmp_path: Path) -> None:
                 o = given["first"] + given["stride"] * u
                 if o < given["outputs"]:
                     # `bank` comes a cycle after the output.
-                    bank = values["bank"][cycle + 1] if given["flat"] else (o + o // t + given["skew"]) % t
+                    bank = values["bank"][cycle + 1] if given["flat"] else (o + o // t) % t
                     assert bank not in banks, "two outputs for one bank"
                     banks[bank] = (u, 0 if given["flat"] else o // t - block)
             assert answer["hit"][cycle + 2] == sum(1 << bank for bank in banks), (t, d, given)

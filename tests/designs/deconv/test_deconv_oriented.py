@@ -55,13 +55,11 @@ class Engine:
 
 @dataclass(frozen=True)
 class Part:
-    """A layer as it is run: `merged` input and output, skews of both, depth held and computed, order of the taps."""
+    """A layer as it is run: `merged` input and output, depth held and computed, order of the taps."""
 
     layer: Layer
     merged_in: bool = False
     merged_out: bool = False
-    skew_in: int = 0
-    skew_out: int = 0
     depth_in: tuple[int, int] | None = None
     depth_out: tuple[int, int] | None = None
     lag: int = 0
@@ -83,14 +81,11 @@ def strides(blocks: Sequence[int], words: int) -> tuple[int, int, int]:
     return blocks[1] * blocks[2] * words, blocks[2] * words, words
 
 
-def place(
-    engine: Engine, position: Sequence[int], w: int, merged: bool, skew: int, steps: Sequence[int]
-) -> tuple[int, int]:
+def place(engine: Engine, position: Sequence[int], w: int, merged: bool, steps: Sequence[int]) -> tuple[int, int]:
     """(bank, address) of word w of a position."""
     parallel = (1 if merged else engine.tz, engine.tr, engine.tc)
     block = [p // t for p, t in zip(position, parallel, strict=True)]
-    skews = (0 if merged else skew, 0, 0)
-    lane = [(p + b + s) % t for p, b, s, t in zip(position, block, skews, parallel, strict=True)]
+    lane = [(p + b) % t for p, b, t in zip(position, block, parallel, strict=True)]
     if merged:
         lane[0], w = w % engine.tz, w // engine.tz
     at = sum(b * step for b, step in zip(block, steps, strict=True)) + w
@@ -143,7 +138,7 @@ class Run:
         x = self.x.reshape(*self.pad, *self.x.shape)[self.depth_in[0] : self.depth_in[1]]
         for position in itertools.product(*map(range, self.sides_in)):
             for w in range(-(-layer.channels_in // e.tn)):
-                bank, at = place(e, position, w, part.merged_in, part.skew_in, steps_in)
+                bank, at = place(e, position, w, part.merged_in, steps_in)
                 values = x[position][w * e.tn : (w + 1) * e.tn]
                 images.source[base + at][bank, : len(values)] = values
 
@@ -180,7 +175,7 @@ class Run:
             "merged_in": part.merged_in, "merged_out": part.merged_out, "activation": CODES[layer.activation],
             **dict(zip(("in_z", "in_r", "in_c"), self.sides_in, strict=True)),
             **dict(zip(("in_blocks_z", "in_blocks_r", "in_blocks_c"), blocks_in, strict=True)),
-            "in_folds": self.folds, "in_skew_z": part.skew_in, "out_skew_z": part.skew_out,
+            "in_folds": self.folds,
             **dict(zip(("in_stride_z", "in_stride_r", "in_stride_c"), steps_in, strict=True)),
             **dict(zip(("out_z", "out_r", "out_c"), self.sides_out, strict=True)),
             **dict(zip(("out_stride_z", "out_stride_r", "out_stride_c"), self.steps_out, strict=True)),
@@ -199,7 +194,7 @@ class Run:
         found = {}
         for position in itertools.product(*map(range, self.sides_out)):
             for channel in range(layer.channels_out):
-                bank, at = place(e, position, channel // e.tn, part.merged_out, part.skew_out, self.steps_out)
+                bank, at = place(e, position, channel // e.tn, part.merged_out, self.steps_out)
                 key = (bank, at + self.registers["dst_base"], channel % e.tn)
                 found[key] = int(values[position][channel])
         return found
@@ -307,8 +302,7 @@ def draw(engine: Engine, rng: np.random.Generator) -> Part:
         if math.prod(steps) * math.prod(blocks) > engine.psum_words or math.prod(sides) > 400:
             continue
         lag = int(rng.choice([0, 0, 5, 300]))
-        skews = [int(n) for n in rng.integers(0, engine.tz, 2)]
-        return Part(layer, merged_in, merged_out, *skews, lag=lag, shuffle=bool(rng.integers(2)))
+        return Part(layer, merged_in, merged_out, lag=lag, shuffle=bool(rng.integers(2)))
 
 
 @pytest.mark.parametrize("number", range(len(ENGINES)))
@@ -318,7 +312,7 @@ def test_random_layers(tmp_path: Path, number: int) -> None:
     # Those that meet every branch come first: upsampled volumes, and images with every kind of lanes.
     volume = Layer("volume", (3, 2, 2), 3, 3, 4, 2, 1, activation="linear")
     square = Layer("image", (3, 3), engine.tn * engine.tz + 1, 2 * engine.tn, 3, 1, 1, activation="clip")
-    parts = [Part(volume, skew_out=1 % engine.tz), Part(square)]
+    parts = [Part(volume), Part(square)]
     if engine.tz > 1:
         parts += [Part(square, merged_in=True), Part(square, merged_out=True), Part(square, True, True)]
     prove(engine, [*parts, *(draw(engine, rng) for _ in range(6))], tmp_path, 100 + number)
@@ -326,8 +320,8 @@ def test_random_layers(tmp_path: Path, number: int) -> None:
 
 def test_a_slab_of_a_volume_is_the_volume_s_slab(tmp_path: Path) -> None:
     layer = Layer("volume", (6, 3, 4), 5, 3, 4, 2, 1, activation="linear")
-    # Outputs 4 to 8 need inputs 1 to 4; the skew keeps the banks as if the whole volume were there.
-    part = Part(layer, depth_in=(1, 5), depth_out=(4, 8), skew_in=1, skew_out=1)
+    # Outputs 4 to 8 need inputs 1 to 4.
+    part = Part(layer, depth_in=(1, 5), depth_out=(4, 8))
     prove(ENGINES[1], [part, Part(layer, depth_in=(0, 3), depth_out=(0, 4))], tmp_path, 7)
 
 
