@@ -32,7 +32,7 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "gatewarp", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
 INK = "#222222"
-_LINE_GAP, _LABEL_GAP = 14.2, 5.0  # points from line to line of a label, and more from label to label
+_LINE_GAP, _LABEL_GAP = 16.0, 5.0  # points from line to line of a label, and more from label to label
 #: What a batch and a figure are on one side: batches, lows, values, highs.
 Band = tuple[list[float], list[float], list[float], list[float]]
 
@@ -244,7 +244,7 @@ def label(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
             color=colour,
             fontsize=11,
             va="center",
-            linespacing=1.05,
+            linespacing=1.25,
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
