@@ -1,0 +1,166 @@
+// Time steps of velocity Verlet by one launch that stays on the device: a block takes its bricks in turn, and all blocks
+// meet after each step. Positions are kept twice, the old ones and those of the next step.
+
+#define BLOCK_STATE 64  // words of `state` before those of the barrier
+// state: 0 which positions are current, 1 lists are valid, 2 turn of the barrier, 3 what went wrong, 4 lists made, 5 steps.
+
+struct Force { float x, y, z; };
+
+// Forces on the members of this thread's group, complete in every lane of the group.
+DEVICE void forces_of(const Shared &s, const float4 *mine, const uint4 *list, int chunks, Force *sum) {
+    Partners all[MEMBERS];
+#pragma unroll
+    for (int m = 0; m < MEMBERS; ++m) all[m] = partners((int)mine[m].w), sum[m] = {0.0f, 0.0f, 0.0f};
+    if (threadIdx.x % LANES == 0) {
+#pragma unroll
+        for (int a = 0; a < MEMBERS; ++a)
+#pragma unroll
+            for (int b = a + 1; b < MEMBERS; ++b) {
+                const float x = mine[a].x - mine[b].x, y = mine[a].y - mine[b].y, z = mine[a].z - mine[b].z;
+                const float f = pair(all[a], x * x + y * y + z * z, mine[b].w);
+                sum[a].x += f * x, sum[a].y += f * y, sum[a].z += f * z;
+                sum[b].x -= f * x, sum[b].y -= f * y, sum[b].z -= f * z;
+            }
+    }
+    uint4 next = list[0];
+    for (int c = 0; c < chunks; ++c) {
+        const uint4 now = next;
+        next = list[(c + 1) * THREADS];
+#pragma unroll
+        for (int e = 0; e < 8; ++e) {
+            const unsigned word = e < 2 ? now.x : e < 4 ? now.y : e < 6 ? now.z : now.w;
+            const float4 q = *(const float4 *)((const char *)s.place + (e % 2 ? word >> 16 : word & 0xFFFFu));
+#pragma unroll
+            for (int m = 0; m < MEMBERS; ++m) {
+                const float x = mine[m].x - q.x, y = mine[m].y - q.y, z = mine[m].z - q.z;
+                const float f = pair(all[m], x * x + y * y + z * z, q.w);
+                sum[m].x += f * x, sum[m].y += f * y, sum[m].z += f * z;
+            }
+        }
+    }
+#pragma unroll
+    for (int by = LANES / 2; by; by /= 2)
+#pragma unroll
+        for (int m = 0; m < MEMBERS; ++m) {
+            sum[m].x += __shfl_xor_sync(~0u, sum[m].x, by);
+            sum[m].y += __shfl_xor_sync(~0u, sum[m].y, by);
+            sum[m].z += __shfl_xor_sync(~0u, sum[m].z, by);
+        }
+}
+
+// A step's move of a particle; votes for new lists when it has gone far since they were made.
+DEVICE int4 drift(int4 at, float4 v, int4 from, int *status, unsigned *vote) {
+    const float x = v.x * UNIT_X, y = v.y * UNIT_Y, z = v.z * UNIT_Z;
+    if (!(x * x + y * y + z * z < FAR * FAR)) complain(status, vote, TOO_FAST);  // also when it is not a number
+    at.x += __float2int_rn(v.x), at.y += __float2int_rn(v.y), at.z += __float2int_rn(v.z);
+    const float dx = (at.x - from.x) * UNIT_X, dy = (at.y - from.y) * UNIT_Y, dz = (at.z - from.z) * UNIT_Z;
+    if (dx * dx + dy * dy + dz * dz > LEASH * LEASH) atomicOr(vote, 1u);
+    return at;
+}
+DEVICE void kick(float4 &v, float4 force, int kind, float part) {
+    const float by = part * (kind ? KICK_1 : KICK_0);
+    v.x += by * (1.0f / UNIT_X) * force.x, v.y += by * (1.0f / UNIT_Y) * force.y, v.z += by * (1.0f / UNIT_Z) * force.z;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *force, int4 *reference, int *own,
+        int *incoming, unsigned *words, int *locals, uint4 *lists, int *chunks, int *state, int steps) {
+    extern __shared__ uint4 memory[];
+    const Shared s = carve(memory);
+    unsigned *barrier = (unsigned *)state + BLOCK_STATE, turn = (unsigned)state[2], seen = 0;
+    int *status = state + 3, made = 0, done = 0;
+    int4 *now = state[0] ? at_1 : at_0, *next = state[0] ? at_0 : at_1;
+    bool renew = !state[1];
+    const int lane = threadIdx.x % LANES;
+    if (threadIdx.x == 0) *s.vote = 0;
+    everyone(barrier, turn, s.vote);  // all have read the state
+
+    if (steps > 0) {  // the first half kick and move, with the forces that the last launch left
+        for (int brick = blockIdx.x; brick < BRICKS; brick += GRID)
+            for (int i = threadIdx.x; i < own[brick]; i += THREADS) {
+                const int slot = brick * SLOTS + i;
+                const int4 at = __ldcg(now + slot);
+                float4 v = velocity_0[slot];
+                kick(v, force[slot], at.w, 0.5f);
+                velocity_0[slot] = v;
+                next[slot] = drift(at, v, reference[slot], status, s.vote);
+            }
+        seen = everyone(barrier, turn, s.vote);
+        renew |= seen / RENEW % (BROKEN / RENEW) != 0;
+        int4 *swap = now;
+        now = next, next = swap;
+        ++done;
+    }
+    while (seen < BROKEN) {
+        if (renew) {
+            const Particles current{now, velocity_0}, other{next, velocity_1};
+            move(current, other, own, incoming, status, s.vote);
+            if ((seen = everyone(barrier, turn, s.vote)) >= BROKEN) break;
+            for (int brick = blockIdx.x; brick < BRICKS; brick += GRID)
+                sort(s, other, current, reference, own, incoming, brick);
+            everyone(barrier, turn, s.vote);
+        }
+        for (int brick = blockIdx.x; brick < BRICKS; brick += GRID) {
+            uint4 *list = lists + (size_t)brick * PASSES * (LIST_CHUNKS + 1) * THREADS + threadIdx.x;
+            unsigned *word = words + (size_t)brick * LOCALS;
+            if (renew) {
+                const int found = find_locals(s, now, own, word, status, brick);
+                if (threadIdx.x == 0) locals[brick] = found;
+                load_locals(s, now, word, found);
+            } else {
+                load_locals(s, now, word, locals[brick]);
+            }
+            const int count = own[brick];
+            __syncthreads();
+            for (int first = 0; first < count; first += GROUPS * MEMBERS, list += (LIST_CHUNKS + 1) * THREADS) {
+                const int begin = first + threadIdx.x / LANES * MEMBERS, members = max(0, min(count - begin, MEMBERS));
+                float4 mine[MEMBERS];
+                int4 at[MEMBERS];
+#pragma unroll
+                for (int m = 0; m < MEMBERS; ++m) {
+                    at[m] = m < members ? __ldcg(now + brick * SLOTS + begin + m) : make_int4(0, 0, 0, 0);
+                    mine[m] = m < members ? place(at[m], 0, 0, 0) : make_float4((m + 1) * NOWHERE, 0.0f, 0.0f, 0.0f);
+                }
+                int *length = chunks + (brick * PASSES + first / (GROUPS * MEMBERS)) * THREADS + threadIdx.x;
+                if (renew) {
+                    *length = make_list(s, mine, members, list - threadIdx.x, status);
+                    __syncwarp();
+                }
+                Force sum[MEMBERS];
+                forces_of(s, mine, list, *length, sum);
+#pragma unroll
+                for (int m = 0; m < MEMBERS; ++m)
+                    if (m < members && m % LANES == lane) {
+                        const int slot = brick * SLOTS + begin + m;
+                        const float4 f = make_float4(sum[m].x, sum[m].y, sum[m].z, 0.0f);
+                        float4 v = velocity_0[slot];
+                        if (done == steps) {
+                            force[slot] = f;
+                            if (steps) kick(v, f, at[m].w, 0.5f);
+                        } else {
+                            kick(v, f, at[m].w, 1.0f);
+                            next[slot] = drift(at[m], v, reference[slot], status, s.vote);
+                        }
+                        velocity_0[slot] = v;
+                    }
+            }
+            __syncthreads();
+        }
+        made += renew;
+        if (done == steps) break;
+        seen = everyone(barrier, turn, s.vote);
+        renew = seen / RENEW % (BROKEN / RENEW) != 0;
+        int4 *swap = now;
+        now = next, next = swap;
+        ++done;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        state[0] = now == at_1;
+        state[1] = seen < BROKEN;
+        state[2] = (int)turn;
+        state[4] += made;
+        state[5] += done;
+    }
+}
+
+extern "C" __global__ void nothing(void *p) {}

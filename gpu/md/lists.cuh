@@ -1,0 +1,222 @@
+// New lists: particles move to the bricks that they are in now, are sorted there, and each brick finds its locals and,
+// for each group of its own particles, the locals within REACH.
+
+struct Particles { int4 *at; float4 *velocity; };
+
+// Every particle into the brick that it is in, in any order. `incoming` counts those of each brick.
+DEVICE void move(const Particles &from, const Particles &to, const int *own, int *incoming, int *status, unsigned *vote) {
+    for (int brick = blockIdx.x; brick < BRICKS; brick += GRID) {
+        for (int i = threadIdx.x; i < own[brick]; i += THREADS) {
+            int4 at = __ldcg(from.at + brick * SLOTS + i);
+            const int x = (at.x + HALF) >> 28, y = (at.y + HALF) >> 28, z = (at.z + HALF) >> 28;
+            at.x -= x * EDGE, at.y -= y * EDGE, at.z -= z * EDGE;
+            const int target = brick_at(brick, x, y, z), slot = atomicAdd(incoming + target, 1);
+            if (slot < SLOTS) {
+                to.at[target * SLOTS + slot] = at;
+                to.velocity[target * SLOTS + slot] = from.velocity[brick * SLOTS + i];
+            } else {
+                complain(status, vote, CROWDED_BRICK);
+            }
+        }
+    }
+}
+
+// Sums of `end` so far, in place, by the first warp: from numbers in bins to where each begins.
+DEVICE void begin_of_bins(int *end, int bins) {
+    if (threadIdx.x >= 32) return;
+    int before = 0;
+    for (int first = 0; first < bins; first += 32) {
+        const int i = first + threadIdx.x, mine = i < bins ? end[i] : 0;
+        int sum = mine;
+        for (int by = 1; by < 32; by *= 2) {
+            const int other = __shfl_up_sync(~0u, sum, by);
+            if ((int)threadIdx.x >= by) sum += other;
+        }
+        if (i < bins) end[i] = before + sum - mine;
+        before += __shfl_sync(~0u, sum, 31);
+    }
+}
+
+// Where `key` belongs, in its bin, by order of the keys: the same order whatever order they came in.
+DEVICE int rank(const unsigned *placed, const int *end, int bin, unsigned key) {
+    int found = bin ? end[bin - 1] : 0;
+    for (int i = found, stop = end[bin]; i < stop; ++i) found += placed[i] < key;
+    return found;
+}
+
+// The particles of a brick in the order of bins and, in a bin, of their numbers.
+DEVICE void sort(const Shared &s, const Particles &from, const Particles &to, int4 *reference, int *own, int *incoming,
+                 int brick) {
+    constexpr int each = (SLOTS + THREADS - 1) / THREADS;
+    unsigned *placed = (unsigned *)s.place;
+    const int count = min(__ldcg(incoming + brick), SLOTS);
+    for (int i = threadIdx.x; i < OWN_BINS; i += THREADS) s.end[i] = 0;
+    __syncthreads();
+    int4 at[each];
+    float4 velocity[each];
+    int mine[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        const int i = e * THREADS + threadIdx.x;
+        if (i >= count) break;
+        at[e] = __ldcg(from.at + brick * SLOTS + i);
+        velocity[e] = __ldcg(from.velocity + brick * SLOTS + i);
+        mine[e] = (bin(at[e].z, OWN_BINS_Z, 0) * OWN_BINS_Y + bin(at[e].y, OWN_BINS_Y, 0)) * OWN_BINS_X +
+                  bin(at[e].x, OWN_BINS_X, 0);
+        atomicAdd(s.end + mine[e], 1);
+    }
+    __syncthreads();
+    begin_of_bins(s.end, OWN_BINS);
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; ++e)
+        if (e * THREADS + (int)threadIdx.x < count) placed[atomicAdd(s.end + mine[e], 1)] = __float_as_uint(velocity[e].w);
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+        if (e * THREADS + (int)threadIdx.x >= count) break;
+        const int slot = brick * SLOTS + rank(placed, s.end, mine[e], __float_as_uint(velocity[e].w));
+        to.at[slot] = reference[slot] = at[e];
+        to.velocity[slot] = velocity[e];
+    }
+    if (threadIdx.x == 0) {
+        own[brick] = count;
+        incoming[brick] = 0;
+    }
+    __syncthreads();
+}
+
+// All particles within REACH of a brick, itself included, in the order of bins, as words; returns how many.
+DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned *words, int *status, int brick) {
+    constexpr int sides_x = 2 * REACH_BRICKS_X + 1, sides_y = 2 * REACH_BRICKS_Y + 1, sides_z = 2 * REACH_BRICKS_Z + 1;
+    constexpr int together = 4;  // loads in flight
+    unsigned *found = (unsigned *)s.place, *placed = found + LOCALS;
+    int *bin_of = (int *)(placed + LOCALS);
+    for (int i = threadIdx.x; i < BINS; i += THREADS) s.end[i] = 0;
+    if (threadIdx.x == 0) *s.counter = 0;
+    __syncthreads();
+    for (int first = threadIdx.x; first < sides_x * sides_y * sides_z * SLOTS; first += together * THREADS) {
+        int4 p[together];
+        unsigned word[together];
+#pragma unroll
+        for (int e = 0; e < together; ++e) {
+            const int i = first + e * THREADS, near = i / SLOTS;
+            const int x = near % sides_x - REACH_BRICKS_X, y = near / sides_x % sides_y - REACH_BRICKS_Y;
+            const int z = near / (sides_x * sides_y) - REACH_BRICKS_Z, other = brick_at(brick, x, y, z);
+            word[e] = NO_WORD;
+            if (near >= sides_x * sides_y * sides_z || i % SLOTS >= __ldcg(own + other)) continue;
+            word[e] = WORD(other * SLOTS + i % SLOTS, x, y, z);
+            p[e] = __ldcg(at + SLOT_OF(word[e]));
+        }
+#pragma unroll
+        for (int e = 0; e < together; ++e) {
+            if (word[e] == NO_WORD) continue;
+            const int x = AWAY(word[e], 23), y = AWAY(word[e], 26), z = AWAY(word[e], 29);
+            const float4 q = place(p[e], x, y, z);
+            const float away_x = fmaxf(fabsf(q.x) - HALF * UNIT_X, 0.0f), away_y = fmaxf(fabsf(q.y) - HALF * UNIT_Y, 0.0f);
+            const float away_z = fmaxf(fabsf(q.z) - HALF * UNIT_Z, 0.0f);
+            if (away_x * away_x + away_y * away_y + away_z * away_z > REACH * REACH * 1.0001f) continue;
+            const int k = atomicAdd(s.counter, 1);
+            if (k >= LOCALS) continue;
+            found[k] = word[e];
+            bin_of[k] = (bin(p[e].z + z * EDGE, OWN_BINS_Z, REACH_BINS_Z) * BINS_Y +
+                         bin(p[e].y + y * EDGE, OWN_BINS_Y, REACH_BINS_Y)) * BINS_X +
+                        bin(p[e].x + x * EDGE, OWN_BINS_X, REACH_BINS_X);
+            atomicAdd(s.end + bin_of[k], 1);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && *s.counter > LOCALS) complain(status, s.vote, CROWDED_REACH);
+    const int count = min(*s.counter, LOCALS);
+    begin_of_bins(s.end, BINS);
+    __syncthreads();
+    for (int k = threadIdx.x; k < count; k += THREADS) placed[atomicAdd(s.end + bin_of[k], 1)] = found[k];
+    __syncthreads();
+    for (int k = threadIdx.x; k < count; k += THREADS) words[rank(placed, s.end, bin_of[k], found[k])] = found[k];
+    __syncthreads();
+    return count;
+}
+
+// First and last bin along an axis that a span from `low` to `high` touches.
+DEVICE int2 bins_of(float low, float high, float per_length, float middle, int bins) {
+    const int first = (int)floorf(low * per_length + middle), last = (int)floorf(high * per_length + middle);
+    return make_int2(max(0, min(first, bins - 1)), max(0, min(last, bins - 1)));
+}
+// Distance of bin `i` to the span, along an axis.
+DEVICE float gap(int i, float low, float high, float per_length, float middle) {
+    const float begin = (i - middle) * (1.0f / per_length), end = (i + 1 - middle) * (1.0f / per_length);
+    return fmaxf(fmaxf(begin - high, low - end), 0.0f);
+}
+
+// The list of this thread's group: locals within REACH of any of its particles, shared out evenly to the group's lanes;
+// entries are byte offsets into Shared::place. Returns chunks of 8 entries of this lane.
+DEVICE int make_list(const Shared &s, const float4 *mine, int members, uint4 *list, int *status) {
+    const int lane = threadIdx.x % LANES, first_lane = threadIdx.x % 32 - lane;
+    const unsigned group = (LANES == 32 ? ~0u : (1u << LANES) - 1) << first_lane;
+    unsigned short *entries = (unsigned short *)list;
+    int count = 0, same = 0;
+    bool close = false;
+    if (members) {
+        float4 low = mine[0], high = mine[0];
+#pragma unroll
+        for (int m = 1; m < MEMBERS; ++m) {
+            if (m >= members) break;
+            low.x = fminf(low.x, mine[m].x), low.y = fminf(low.y, mine[m].y), low.z = fminf(low.z, mine[m].z);
+            high.x = fmaxf(high.x, mine[m].x), high.y = fmaxf(high.y, mine[m].y), high.z = fmaxf(high.z, mine[m].z);
+        }
+        constexpr float wide = REACH * 1.0001f, middle_x = OWN_BINS_X * 0.5f + REACH_BINS_X;
+        constexpr float middle_y = OWN_BINS_Y * 0.5f + REACH_BINS_Y, middle_z = OWN_BINS_Z * 0.5f + REACH_BINS_Z;
+        constexpr float per_x = OWN_BINS_X / (EDGE * UNIT_X), per_y = OWN_BINS_Y / (EDGE * UNIT_Y);
+        constexpr float per_z = OWN_BINS_Z / (EDGE * UNIT_Z);
+        const int2 rows = bins_of(low.y - wide, high.y + wide, per_y, middle_y, BINS_Y);
+        const int2 layers = bins_of(low.z - wide, high.z + wide, per_z, middle_z, BINS_Z);
+        for (int z = layers.x; z <= layers.y; ++z) {
+            const float away_z = gap(z, low.z, high.z, per_z, middle_z);
+            for (int y = rows.x; y <= rows.y; ++y) {
+                const float away_y = gap(y, low.y, high.y, per_y, middle_y);
+                const float left = wide * wide - away_z * away_z - away_y * away_y;
+                if (left < 0) continue;
+                const float along = sqrtf(left);
+                const int2 columns = bins_of(low.x - along, high.x + along, per_x, middle_x, BINS_X);
+                const int row = (z * BINS_Y + y) * BINS_X, stop = s.end[row + columns.y];
+                for (int k = row + columns.x ? s.end[row + columns.x - 1] : 0; k < stop; k += LANES) {
+                    bool near = false;
+                    if (k + lane < stop) {
+                        const float4 q = s.place[k + lane];
+                        bool own = false;
+#pragma unroll
+                        for (int m = 0; m < MEMBERS; ++m) {
+                            const float x = mine[m].x - q.x, y = mine[m].y - q.y, z = mine[m].z - q.z;
+                            const float r2 = x * x + y * y + z * z;
+                            near |= r2 < REACH * REACH;
+                            own |= r2 == 0;
+                            close |= r2 > 0 && r2 < CLOSE2;
+                        }
+                        near &= !own;
+                        same += own;
+                    }
+                    int number = count;
+#if LANES > 1
+                    const unsigned all = __ballot_sync(group, near);
+                    number += __popc(all & group & ((1u << threadIdx.x % 32) - 1));
+                    count += __popc(all & group);
+#else
+                    count += near;
+#endif
+                    if (near && number < LIST_CHUNKS * 8 * LANES) {
+                        const int slot = number / LANES, thread = threadIdx.x - lane + number % LANES;
+                        entries[(slot / 8 * THREADS + thread) * 8 + slot % 8] = (unsigned short)((k + lane) * 16);
+                    }
+                }
+            }
+        }
+    }
+    // Each member has found itself and nobody else in its place.
+    for (int by = LANES / 2; by; by /= 2) same += __shfl_xor_sync(~0u, same, by);
+    if (close || same != members) complain(status, s.vote, TOO_CLOSE);
+    if (count > LIST_CHUNKS * 8 * LANES) complain(status, s.vote, CROWDED_LIST), count = 0;
+    const int slots = count / LANES + (lane < count % LANES), chunks = (slots + 7) / 8;
+    for (int slot = slots; slot < chunks * 8; ++slot)
+        entries[(slot / 8 * THREADS + threadIdx.x) * 8 + slot % 8] = (unsigned short)(PADDING * 16);
+    return chunks;
+}
