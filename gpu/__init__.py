@@ -11,6 +11,7 @@ IMPLEMENTATIONS = {
     "gpu/deconv/opencl": "gpu.deconv.opencl",
     "gpu/deconv/cuda": "gpu.deconv.cuda",
     "gpu/deconv/torch": "gpu.deconv.torch",
+    "gpu/md/opencl": "gpu.md.opencl",
 }
 
 

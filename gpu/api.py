@@ -78,7 +78,8 @@ class Offer(Protocol):
     `BATCHES` are measured by default, `MAX_BATCH` fits into memory; `DISTINCT` items of a batch differ and larger
     batches repeat them; `CHECKED` outputs of each point are compared with the oracle. `BASELINES` are the public names
     of outside baselines; their modules also have `device_slug()`. Optional: `LARGEST_BATCH`, a case to the largest
-    batch whose buffers fit where that is less; `RUNS`, windows for the run-to-run variation (`gpu.variation`).
+    batch whose buffers fit where that is less; `RUNS`, windows for the run-to-run variation (`gpu.variation`);
+    `SESSION`, a `gpu.session.Session` of its own for items that follow from each other.
     """
 
     BATCHES: tuple[int, ...]

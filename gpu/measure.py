@@ -79,7 +79,8 @@ def measure(
         meter = _meter(opened.info, needed=bool(energy_batches))
         common = (work, case, offer, opened.info, budget or loop.Budget(), seed, command)
         runs = getattr(offer, "RUNS", 0)  # a workload that is about run-to-run variation says how many
-        make = partial(VariationSession, runs=runs) if runs else Session
+        usual = partial(VariationSession, runs=runs) if runs else Session
+        make = getattr(offer, "SESSION", usual)  # of items that follow from each other
         session = make(*common, meter=meter, windows=windows)
         taken = 0
         for index, point in enumerate(todo):
