@@ -22,8 +22,11 @@ DECIBELS_ENOUGH = 50.0
 
 #: Errors, of which less is better, and what is less than this as good: the force error is relative, root mean square,
 #: and 0.001 is what simulations of biomolecules commonly ask of it (recalled, not verified); drift is in kT an atom in
-#: 10,000 steps, momentum relative to the sum of its magnitudes. Larger ones are the same within ERROR_FACTOR.
-ERRORS_ENOUGH = {"force_error": 1e-3, "energy_drift": 1e-3, "momentum": 1e-3}
+#: 10,000 steps (its standard error and the deviation of energies from the line likewise), momentum relative to the sum
+#: of its magnitudes. Larger ones are the same within ERROR_FACTOR.
+ERRORS_ENOUGH = dict.fromkeys(
+    ("force_error", "energy_drift", "energy_drift_error", "energy_deviation", "momentum"), 1e-3
+)
 ERROR_FACTOR = 2.0
 
 #: Quantities by their family: `utilisation` for `utilisation.kept`.
