@@ -7,6 +7,8 @@ module md_neighbour_sums #(
     parameter int WORDS = 2048,
     // Bits of a sum; a force has three.
     parameter int SUM = 36,
+    // As in md_sums.
+    parameter bit HUGE = 0,
     // Bits of an address; derived.
     parameter int ADDRESS = $clog2(WORDS)
 ) (
@@ -29,7 +31,8 @@ module md_neighbour_sums #(
 
   md_sums #(
       .WORDS(WORDS),
-      .SUM  (SUM)
+      .SUM  (SUM),
+      .HUGE (HUGE)
   ) u_sums (
       .clk(clk),
       .rst(rst),

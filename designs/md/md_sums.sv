@@ -14,6 +14,8 @@ module md_sums #(
     parameter int SUM = 36,
     // 1 or 2.
     parameter int SETS = 1,
+    // Whether the memory is to be of the large kind (UltraRAM), where there is one.
+    parameter bit HUGE = 0,
     // Bits of an address; derived.
     parameter int ADDRESS = WORDS > 1 ? $clog2(WORDS) : 1
 ) (
@@ -86,7 +88,6 @@ module md_sums #(
 
   for (genvar s = 0; s < SETS; s++) begin : g_set
     localparam bit SET = s != 0;
-    (* no_rw_check *) logic [WIDTH-1:0] memory[WORDS];
     logic [WIDTH-1:0] read;
 
     wire taking = take && (SETS == 1 || take_set == SET);
@@ -95,9 +96,21 @@ module md_sums #(
     wire [ADDRESS-1:0] read_address = taking ? take_address : address;
     wire [ADDRESS-1:0] write_address = zeroing ? take_address1 : address3;
 
-    always_ff @(posedge clk) begin
-      read <= memory[read_address];
-      if (zeroing || adding) memory[write_address] <= zeroing ? '0 : sums3;
+    wire write = zeroing || adding;
+    wire [WIDTH-1:0] write_data = zeroing ? '0 : sums3;
+
+    if (HUGE) begin : g_huge
+      (* no_rw_check, ram_style = "huge" *) logic [WIDTH-1:0] memory[WORDS];
+      always_ff @(posedge clk) begin
+        read <= memory[read_address];
+        if (write) memory[write_address] <= write_data;
+      end
+    end else begin : g_block
+      (* no_rw_check *) logic [WIDTH-1:0] memory[WORDS];
+      always_ff @(posedge clk) begin
+        read <= memory[read_address];
+        if (write) memory[write_address] <= write_data;
+      end
     end
   end
   assign read0 = g_set[0].read;

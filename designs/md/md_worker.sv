@@ -48,6 +48,8 @@ module md_worker #(
     parameter int FILTER_BITS = 9,
     // Words of the queue, a power of two.
     parameter int QUEUE = 512,
+    // Whether positions and sums on neighbours are to lie in UltraRAM, where there is one.
+    parameter bit HUGE = 0,
     // Memory images, as in md_terms.
     parameter TABLE_0 = "",
     parameter TABLE_1 = "",
@@ -411,7 +413,8 @@ module md_worker #(
 
   md_neighbour_sums #(
       .WORDS(CELLS * CAPACITY),
-      .SUM  (SUM)
+      .SUM  (SUM),
+      .HUGE (HUGE)
   ) u_neighbour_sums (
       .clk(clk),
       .rst(rst),

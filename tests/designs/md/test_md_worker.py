@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-from worker_dut import Outcome, simulate_worker, units_of
+from worker_dut import Outcome, simulate_worker
 
 from workloads.md import fixed
 from workloads.md.system import Species, System

@@ -6,6 +6,7 @@ outcome.forces   # (N, 3), as `fixed.forces(table, state).forces`
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ from designs.flow.verilator import simulate
 from designs.lib import closure
 from workloads.md import fixed
 from workloads.md.tables import Tables
+
+# The players of the tests of deconv's modules serve here too.
+sys.path.append(str(Path(__file__).parents[1] / "deconv"))
+from players import Player, pack, play  # noqa: F401
 
 FOLDER = Path(__file__).parents[3] / "designs" / "md"
 BENCH = Path(__file__).parent / "bench_worker.py"
