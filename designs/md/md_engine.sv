@@ -498,7 +498,7 @@ module md_engine #(
       .load_dropped(dropped && loading),
       .move_dropped(dropped && moving),
       .unknown(unknown),
-      .close(close != '0),
+      .close(|close),
       .fast(moved_valid && moved_fast && moving),
       .flags(flags),
       .steps(steps),

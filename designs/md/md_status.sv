@@ -24,40 +24,50 @@ module md_status #(
     output wire [BEAT-1:0] m_axis_tdata,
     output wire m_axis_tlast
 );
-  localparam int INDEX = $clog2(WORKERS + 1);
-  localparam bit [INDEX-1:0] LAST = INDEX'(WORKERS);
-
   if (BEAT < 144 || COUNTER > 48) begin : g_beat
     $error("md_status: BEAT must be at least 144 and COUNTER at most 48");
   end
 
-  logic [INDEX-1:0] index;  // 0 the engine, w + 1 a worker
-  logic [1:0] phase;  // 0 nothing to send, 1 choose, 2 read, 3 offer
+  logic [WORKERS:0] turn;  // one bit: 0 the engine, w + 1 a worker
+  logic [1:0] phase;  // 0 nothing to send, 1 and 2 read, 3 offer
   logic [3*COUNTER-1:0] counters;
   logic first;
 
-  wire [WORKERS*3*COUNTER-1:0] all;
-  for (genvar w = 0; w < WORKERS; w++) begin : g_worker
-    assign all[w*3*COUNTER+:3*COUNTER] = {
-      stalled[w*COUNTER+:COUNTER], candidates[w*COUNTER+:COUNTER], pairs[w*COUNTER+:COUNTER]
-    };
+  // The counters of the worker whose turn it is: of two workers together first, which makes small logic, then of all.
+  localparam int COUNTERS = 3 * COUNTER;
+  localparam int PAIRS = (WORKERS + 1) / 2;
+  logic [PAIRS*COUNTERS-1:0] two;
+  logic [COUNTERS-1:0] all;
+
+  for (genvar p = 0; p < PAIRS; p++) begin : g_pair
+    logic [COUNTERS-1:0] own;
+    always_comb begin
+      own = '0;
+      for (int w = 2 * p; w < 2 * p + 2 && w < WORKERS; w++) begin
+        own = own | ({COUNTERS{turn[w+1]}}
+            & {stalled[w*COUNTER+:COUNTER], candidates[w*COUNTER+:COUNTER], pairs[w*COUNTER+:COUNTER]});
+      end
+    end
+    always_ff @(posedge clk) two[p*COUNTERS+:COUNTERS] <= own;
   end
 
-  logic [INDEX-1:0] worker;
+  always_comb begin
+    all = '0;
+    for (int p = 0; p < PAIRS; p++) all = all | two[p*COUNTERS+:COUNTERS];
+  end
 
   always_ff @(posedge clk) begin
-    worker <= index == '0 ? '0 : index - 1'b1;
-    counters <= all[worker*3*COUNTER+:3*COUNTER];
-    first <= index == '0;
+    counters <= all;
+    first <= turn[0];
   end
 
   always_ff @(posedge clk) begin
     if (start) begin
-      index <= '0;
+      turn <= (WORKERS + 1)'(1);
       phase <= 2'd1;
     end else if (phase == 2'd3 && m_axis_tready) begin
-      index <= index + 1'b1;
-      phase <= index == LAST ? 2'd0 : 2'd1;
+      turn <= turn << 1;
+      phase <= m_axis_tlast ? 2'd0 : 2'd1;
     end else if (phase == 2'd1 || phase == 2'd2) begin
       phase <= phase + 1'b1;
     end
@@ -66,7 +76,7 @@ module md_status #(
 
   assign busy = phase != 2'd0;
   assign m_axis_tvalid = phase == 2'd3;
-  assign m_axis_tlast = index == LAST;
+  assign m_axis_tlast = turn[WORKERS];
 
   localparam int GAP = 48 - COUNTER;
   wire [143:0] wide = {
