@@ -21,6 +21,8 @@ module md_core #(
     parameter int VELOCITY = 32,
     parameter int SUM = 36,
     parameter int ID = 24,
+    // 1: the large memories are of the larger RAM blocks of parts that have them, such as UltraRAM.
+    parameter bit HUGE = 0,
     // As in md_worker.
     parameter int B = 8,
     parameter int S = 4,
@@ -107,6 +109,7 @@ module md_core #(
       .VELOCITY(VELOCITY),
       .SUM(SUM),
       .ID(ID),
+      .HUGE(HUGE),
       .COUNTER(COUNTER),
       .SUM_LATENCY(SUM_LATENCY)
   ) u_engine (
@@ -171,7 +174,8 @@ module md_core #(
         .TABLE_0(TABLE_0),
         .TABLE_1(TABLE_1),
         .TABLE_2(TABLE_2),
-        .COEFS(COEFS)
+        .COEFS(COEFS),
+        .HUGE(HUGE)
     ) u_worker (
         .clk(clk),
         .rst(rst),

@@ -35,6 +35,8 @@ module md_engine #(
     parameter int ID = 24,
     // Bits of a worker's counters.
     parameter int COUNTER = 40,
+    // 1: the large memories are of the larger RAM blocks of the part.
+    parameter bit HUGE = 0,
     // Cycles from `sum_read` to `sum_force`.
     parameter int SUM_LATENCY = 3,
     // Derived.
@@ -257,7 +259,8 @@ module md_engine #(
 
   md_memory #(
       .WORDS(WORDS),
-      .BITS (3 * SUM)
+      .BITS (3 * SUM),
+      .HUGE (HUGE)
   ) u_home (
       .clk(clk),
       .write(home_write),
@@ -333,7 +336,8 @@ module md_engine #(
 
   md_master #(
       .WORDS(WORDS),
-      .BITS (STATE)
+      .BITS (STATE),
+      .HUGE (HUGE)
   ) u_master (
       .clk(clk),
       .write(placed),

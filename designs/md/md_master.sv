@@ -6,6 +6,8 @@ module md_master #(
     parameter int WORDS = 2048,
     // Bits of a particle.
     parameter int BITS = 192,
+    // As in md_memory.
+    parameter bit HUGE = 0,
     // Derived.
     parameter int ADDRESS = $clog2(WORDS)
 ) (
@@ -35,7 +37,8 @@ module md_master #(
 
   md_memory #(
       .WORDS(2 * WORDS),
-      .BITS (BITS)
+      .BITS (BITS),
+      .HUGE (HUGE)
   ) u_memory (
       .clk(clk),
       .write(write_late),
