@@ -43,10 +43,13 @@ class Worker:
         dut.count_write.value = 0
         dut.pos_write.value = 1
         p = int(given["position"])
+        # Empty slots hold particles too, as those that have left.
+        words = [self.rng.getrandbits(3 * p + 1) for _ in range(int(given["words"]))]
         for place, kind, address in zip(given["places"], given["kinds"], given["addresses"], strict=True):
             x, y, z = (int(value) for value in place)
-            dut.pos_address.value = int(address)
-            dut.pos_data.value = x | y << p | z << 2 * p | int(kind) << 3 * p
+            words[int(address)] = x | y << p | z << 2 * p | int(kind) << 3 * p
+        for address, word in enumerate(words):
+            dut.pos_address.value, dut.pos_data.value = address, word
             await self.edge
         dut.pos_write.value = 0
 

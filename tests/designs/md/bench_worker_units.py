@@ -132,7 +132,7 @@ async def md_stream(dut: Any) -> None:
         dut.room.value = int(room)
         freed = 0
         for s in range(2):
-            if taken[s] == 2 and rng.random() < (1 if fast else 0.05):
+            if taken[s] == 2 and rng.random() < (1 if fast else 0.003):
                 freed, taken[s], free = freed | 1 << s, 0, free + 1
         dut.freed.value = freed
         await edge
@@ -246,7 +246,7 @@ async def md_home_sums(dut: Any) -> None:
                 assert not free[s]
                 free[s] = True
 
-    for unit in range(60):
+    for unit in range(100):
         s = unit & 1
         while not free[s]:
             await cycle()
@@ -260,7 +260,7 @@ async def md_home_sums(dut: Any) -> None:
         pairs = rng.choice([0, 1, 5, 40])
         for left in range(pairs, -1, -1):
             add = left > 0 or rng.random() < 0.5
-            index = rng.randrange(min(count, 3))
+            index = rng.randrange(min(count, 3)) if left else 0
             force = [rng.randrange(1 << bits) for _ in range(3)]
             dut.add.value, dut.add_set.value, dut.add_index.value = int(add), s, index
             dut.add_last.value = int(left == 0)
@@ -271,7 +271,7 @@ async def md_home_sums(dut: Any) -> None:
                 wanted += [(address + k, x | y << bits | z << 2 * bits) for k, (x, y, z) in enumerate(sums)]
             await cycle()
         dut.add.value, dut.add_last.value = 0, 0
-        for _ in range(rng.choice([0, 0, 3])):
+        for _ in range(rng.choice([0, 0, 60])):
             await cycle()
     for _ in range(300):
         await cycle()

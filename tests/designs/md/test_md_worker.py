@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from worker_dut import Outcome, simulate_worker
 
-from workloads.md import fixed
+from workloads.md import cases, fixed
 from workloads.md.system import Species, System
 from workloads.md.tables import Tables, tables
 
@@ -86,3 +86,41 @@ def test_numbers_of_particles_in_cells(tmp_path: Path) -> None:
         table, state, capacity=7, filters=4, results=tmp_path, seed=seed, home_stall=0.7, unit_idle=0.02, rounds=2
     )
     check(table, state, outcome)
+
+
+def test_kinds_charges_and_a_cutoff_of_the_edge(tmp_path: Path) -> None:
+    """Two kinds, Coulomb, cells of different numbers a side, the coarsest filters, and a queue that runs full."""
+    seed = 6
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    table = table_of((3, 5, 4), CHARGED, cutoff=EDGE, ewald=0.6)
+    assert len(table.base) == 3
+    assert table.cutoff2 == 1 << 2 * table.format.position
+    state = particles(table, rng.integers(0, 12, 60).tolist(), rng)
+    outcome = simulate_worker(
+        table, state, capacity=11, filters=11, results=tmp_path, seed=seed, parameters={"FILTER_BITS": 4, "QUEUE": 32}
+    )
+    check(table, state, outcome)
+    assert outcome.stalled > 0
+
+
+def test_one_filter_and_two_kinds(tmp_path: Path) -> None:
+    seed = 7
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    table = table_of((3, 3, 3), IONS)
+    state = particles(table, rng.integers(0, 5, 27).tolist(), rng)
+    check(table, state, simulate_worker(table, state, capacity=4, filters=1, results=tmp_path, seed=seed))
+
+
+def test_the_pipeline_is_busy(tmp_path: Path) -> None:
+    """Liquid of lj864: pairs within the cutoff in at least 85 % of the cycles, from the first unit to the last sum."""
+    system = cases.system("lj864")
+    table = tables(system, fixed.format_of(system))
+    start = cases.state("lj864", 1)
+    state = fixed.quantise(table, start.positions, start.velocities, start.kinds)
+    outcome = simulate_worker(table, state, capacity=24, filters=16, results=tmp_path, seed=8)
+    wanted = fixed.forces(table, state)
+    np.testing.assert_array_equal(outcome.forces, wanted.forces)
+    assert outcome.pairs == wanted.pairs
+    assert outcome.pairs >= 0.95 * outcome.cycles
