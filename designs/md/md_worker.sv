@@ -223,7 +223,8 @@ module md_worker #(
 
   md_memory #(
       .WORDS(CELLS * CAPACITY),
-      .BITS (PARTICLE)
+      .BITS (PARTICLE),
+      .HUGE (HUGE)
   ) u_positions (
       .clk(clk),
       .write(write_position),
