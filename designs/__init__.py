@@ -5,5 +5,6 @@ IMPLEMENTATIONS = {
     "designs/bcnn/stream": "designs.bcnn.stream",
     "designs/deconv/input_oriented": "designs.deconv.input_oriented",
     "designs/deconv/reverse_loop": "designs.deconv.reverse_loop",
+    "designs/md/range_limited": "designs.md.range_limited",
     "designs/track/folded": "designs.track.folded",
 }

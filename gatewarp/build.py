@@ -25,9 +25,9 @@ class NoImplementation(ValueError):
 def target_of(board: str | None, part: str | None) -> str:
     """Return the name of a board, or of a part alone. Errors: ValueErrors that list those there are."""
     from designs import boards
-    from designs.flow import parts
+    from designs.flow import ultrascale
 
-    return str(boards.load(board).name if board else parts.part(part or "").name)
+    return str(boards.load(board).name if board else ultrascale.part(part or "").name)
 
 
 def build(

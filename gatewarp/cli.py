@@ -204,7 +204,7 @@ def verify(
 def build(
     workload: WorkloadName,
     board: Annotated[str | None, typer.Option(help="A board; see `gatewarp list boards`.")] = None,
-    part: Annotated[str | None, typer.Option(help="Or a part alone: xc7vx690t, xc7z020, ice40up5k.")] = None,
+    part: Annotated[str | None, typer.Option(help="Or a part alone: xc7vx690t, xc7z020, xcvu9p, ice40up5k.")] = None,
     case: Case = None,
     implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of place and route; Fmax is their median.")] = 10,

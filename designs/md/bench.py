@@ -23,7 +23,7 @@ TOP = "md_bench"
 def bench_text(design: Design, words: int) -> str:
     """SystemVerilog of `md_bench` around a design, with room for at least `words` words."""
     bits = design.bits
-    room = 1 << max(4, (words - 1).bit_length())
+    room = 1 << max(12, (words - 1).bit_length())  # short scripts share a simulator
     return f"""\
 // Written by designs.md.bench: {design.top}.
 `default_nettype none
@@ -111,8 +111,8 @@ module {TOP} (
       if (give) $fdisplay(out, "%b %h", m_last, m_data);
       if (ends || quiet >= patience) begin
         $fdisplay(file, "end %0d", cycle);
-        if (!ends) $fdisplay(file, "stuck in:%b%b out:%b%b word:%0d of %0d, %0d packets to come", s_valid, s_ready, m_valid,
-          m_ready, word, limit, left);
+        if (!ends) $fdisplay(file, "stuck in:%b%b out:%b%b word:%0d of %0d, %0d packets to come", s_valid, s_ready,
+          m_valid, m_ready, word, limit, left);
         $fflush(file);
         $fflush(out);
         stuck <= !ends;

@@ -31,7 +31,7 @@ CHARGED = System(
     switch=7.0,
     ewald=0.35,
     units="molar",
-    closest=1.4,
+    closest=1.6,
     temperature=300.0,
 )
 
