@@ -7,7 +7,7 @@
 struct Force { float x, y, z; };
 
 // Forces on the members of this thread's group, complete in every lane of the group.
-DEVICE void forces_of(const Shared &s, const float4 *mine, const uint4 *list, int chunks, Force *sum) {
+DEVICE void forces_of(const Shared &s, const float4 *mine, const Chunk *list, int chunks, Force *sum) {
     Partners all[MEMBERS];
 #pragma unroll
     for (int m = 0; m < MEMBERS; ++m) all[m] = partners((int)mine[m].w), sum[m] = {0.0f, 0.0f, 0.0f};
@@ -22,14 +22,14 @@ DEVICE void forces_of(const Shared &s, const float4 *mine, const uint4 *list, in
                 sum[b].x -= f * x, sum[b].y -= f * y, sum[b].z -= f * z;
             }
     }
-    uint4 next = list[0];
+    Entries next;
+    next.load(list, 0);
     for (int c = 0; c < chunks; ++c) {
-        const uint4 now = next;
-        next = list[(c + 1) * THREADS];
+        const Entries now = next;
+        next.load(list, c + 1);
 #pragma unroll
-        for (int e = 0; e < 8; ++e) {
-            const unsigned word = e < 2 ? now.x : e < 4 ? now.y : e < 6 ? now.z : now.w;
-            const float4 q = *(const float4 *)((const char *)s.place + (e % 2 ? word >> 16 : word & 0xFFFFu));
+        for (int e = 0; e < ENTRIES; ++e) {
+            const float4 q = *(const float4 *)((const char *)s.place + now.at(e));
 #pragma unroll
             for (int m = 0; m < MEMBERS; ++m) {
                 const float x = mine[m].x - q.x, y = mine[m].y - q.y, z = mine[m].z - q.z;
@@ -48,6 +48,14 @@ DEVICE void forces_of(const Shared &s, const float4 *mine, const uint4 *list, in
         }
 }
 
+// Where the members of this thread's group begin in a brick, in each pass through its groups, and where they are now.
+DEVICE int first_of_group(int pass) { return (pass * GROUPS + (int)threadIdx.x / LANES) * MEMBERS; }
+DEVICE void load_own(int4 *at, const int4 *brick, int count, int pass) {
+#pragma unroll
+    for (int m = 0; m < MEMBERS; ++m)
+        if (first_of_group(pass) + m < count) at[m] = __ldcg(brick + first_of_group(pass) + m);
+}
+
 // A step's move of a particle; votes for new lists when it has gone far since they were made.
 DEVICE int4 drift(int4 at, float4 v, int4 from, int *status, unsigned *vote) {
     const float x = v.x * UNIT_X, y = v.y * UNIT_Y, z = v.z * UNIT_Z;
@@ -64,7 +72,7 @@ DEVICE void kick(float4 &v, float4 force, int kind, float part) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *force, int4 *reference, int *own,
-        int *incoming, unsigned *words, int *locals, uint4 *lists, int *chunks, int *state, int steps) {
+        int *incoming, unsigned *words, int *locals, Chunk *lists, int *chunks, int *state, int steps) {
     extern __shared__ uint4 memory[];
     const Shared s = carve(memory);
     unsigned *barrier = (unsigned *)state + BLOCK_STATE, turn = (unsigned)state[2], seen = 0;
@@ -101,8 +109,11 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
             everyone(barrier, turn, s.vote);
         }
         for (int brick = blockIdx.x; brick < BRICKS; brick += GRID) {
-            uint4 *list = lists + (size_t)brick * PASSES * (LIST_CHUNKS + 1) * THREADS + threadIdx.x;
+            Chunk *list = lists + (size_t)brick * PASSES * LIST_STRIDE;
             unsigned *word = words + (size_t)brick * LOCALS;
+            const int count = own[brick];
+            int4 at[MEMBERS];
+            load_own(at, now + brick * SLOTS, count, 0);
             if (renew) {
                 const int found = find_locals(s, now, own, word, status, brick);
                 if (threadIdx.x == 0) locals[brick] = found;
@@ -110,20 +121,17 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
             } else {
                 load_locals(s, now, word, locals[brick]);
             }
-            const int count = own[brick];
             __syncthreads();
-            for (int first = 0; first < count; first += GROUPS * MEMBERS, list += (LIST_CHUNKS + 1) * THREADS) {
-                const int begin = first + threadIdx.x / LANES * MEMBERS, members = max(0, min(count - begin, MEMBERS));
+            for (int pass = 0; pass * GROUPS * MEMBERS < count; ++pass, list += LIST_STRIDE) {
+                const int begin = first_of_group(pass), members = max(0, min(count - begin, MEMBERS));
+                if (pass) load_own(at, now + brick * SLOTS, count, pass);
                 float4 mine[MEMBERS];
-                int4 at[MEMBERS];
 #pragma unroll
-                for (int m = 0; m < MEMBERS; ++m) {
-                    at[m] = m < members ? __ldcg(now + brick * SLOTS + begin + m) : make_int4(0, 0, 0, 0);
+                for (int m = 0; m < MEMBERS; ++m)
                     mine[m] = m < members ? place(at[m], 0, 0, 0) : make_float4((m + 1) * NOWHERE, 0.0f, 0.0f, 0.0f);
-                }
-                int *length = chunks + (brick * PASSES + first / (GROUPS * MEMBERS)) * THREADS + threadIdx.x;
+                int *length = chunks + (brick * PASSES + pass) * THREADS + threadIdx.x;
                 if (renew) {
-                    *length = make_list(s, mine, members, list - threadIdx.x, status);
+                    *length = make_list(s, mine, members, list, status);
                     __syncwarp();
                 }
                 Force sum[MEMBERS];

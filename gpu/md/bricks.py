@@ -1,7 +1,7 @@
 """Neighbour lists in bricks in CUDA: all steps of a launch, and new lists where they are needed, by one kernel.
 
 A block holds the particles of its bricks and all within reach of them in shared memory and walks 16-bit lists there;
-blocks meet at a barrier of their own after each step (see `places.cuh`, `lists.cuh`, `bricks.cu`). Lists are renewed as
+blocks meet at a barrier of their own after each step (see `places.cuh`, `list.cuh`, `lists.cuh`, `bricks.cu`). Lists are renewed as
 soon as any particle has moved half the skin since they were made, which every step looks at. So all blocks must be
 resident at once; the grid is never larger than that.
 """
@@ -24,7 +24,7 @@ from gpu.md.tuned import tuned
 from gpu.runtime.device import Device, Info
 
 VARIANT = "neighbour lists in bricks, one launch for all steps"
-TEXTS = ("pair.cuh", "grid.cuh", "places.cuh", "lists.cuh", "bricks.cu")
+TEXTS = ("pair.cuh", "grid.cuh", "places.cuh", "list.cuh", "lists.cuh", "bricks.cu")
 FILES = ("gpu/md/bricks.py", "gpu/md/plan.py", "gpu/md/tuned.py", *(f"gpu/md/{name}" for name in TEXTS))
 #: Units of a coordinate along an edge of a brick, as in `places.cuh`.
 EDGE = 2**28
@@ -138,7 +138,7 @@ class Bricks(DeviceSimulation):
         sizes = {
             "at_0": 16 * slots, "at_1": 16 * slots, "velocity_0": 16 * slots, "velocity_1": 16 * slots,
             "force": 16 * slots, "reference": 16 * slots, "own": 4 * total, "incoming": 4 * total,
-            "words": 4 * total * choice.room, "locals": 4 * total, "lists": 16 * rows * (choice.chunks + 1),
+            "words": 4 * total * choice.room, "locals": 4 * total, "lists": 2 * rows * choice.entries * (choice.chunks + 1),
             "chunks": 4 * rows, "state": 4 * STATE_WORDS,
         }  # fmt: skip
         self.bytes = sum(sizes.values())
@@ -191,7 +191,7 @@ class Bricks(DeviceSimulation):
         self.device.finish()
         found = self._state()
         size = {"slots": self.choice.slots, "room": self.choice.room, "far": self.problem.far}
-        size["list"] = self.choice.chunks * 8 * self.choice.lanes
+        size["list"] = self.choice.list_room
         trouble = "; ".join(what.format(**size) for bit, what in TROUBLES.items() if found[3] & bit)
         if not trouble and found[5] != self.steps:
             trouble = f"{found[5]} steps were done of {self.steps}"
@@ -204,7 +204,7 @@ class Bricks(DeviceSimulation):
             "skin": round(choice.skin, 6),
             "look_interval": 1,
             "list_criterion": "rebuilt on the device once a particle has moved half the skin, looked at after every step",
-            "list_room": choice.chunks * 8 * choice.lanes,
+            "list_room": choice.list_room,
             "bricks": "x".join(map(str, choice.bricks)),
             "launches": 1,
             "memory_bytes": self.bytes,

@@ -24,12 +24,10 @@ DEVICE unsigned everyone(unsigned *words, unsigned &turn, unsigned *vote) {
     if (threadIdx.x == 0) {
         unsigned *word = words + turn % WORDS * WORD_STRIDE;
         if (blockIdx.x == 0) words[(turn + 2) % WORDS * WORD_STRIDE] = 0;
-        __threadfence();
         arrive(word, COME | (*vote & 1 ? RENEW : 0) | (*vote & 2 ? BROKEN : 0));
         unsigned seen;
         do seen = look(word);
         while (COUNT(seen) != GRID);
-        __threadfence();
         *vote = 0;
         vote[1] = seen;
     }

@@ -21,19 +21,26 @@ DEVICE void move(const Particles &from, const Particles &to, const int *own, int
     }
 }
 
-// Sums of `end` so far, in place, by the first warp: from numbers in bins to where each begins.
-DEVICE void begin_of_bins(int *end, int bins) {
-    if (threadIdx.x >= 32) return;
-    int before = 0;
-    for (int first = 0; first < bins; first += 32) {
-        const int i = first + threadIdx.x, mine = i < bins ? end[i] : 0;
-        int sum = mine;
-        for (int by = 1; by < 32; by *= 2) {
-            const int other = __shfl_up_sync(~0u, sum, by);
-            if ((int)threadIdx.x >= by) sum += other;
-        }
-        if (i < bins) end[i] = before + sum - mine;
-        before += __shfl_sync(~0u, sum, 31);
+// Sums of `end` so far, in place: from numbers in bins to where each begins. Every thread sums bins in a row.
+DEVICE void begin_of_bins(const Shared &s, int bins) {
+    const int each = (bins + THREADS - 1) / THREADS, first = min((int)threadIdx.x * each, bins);
+    const int stop = min(first + each, bins), lane = threadIdx.x % 32;
+    int mine = 0;
+    for (int i = first; i < stop; ++i) mine += s.end[i];
+    int sum = mine;
+#pragma unroll
+    for (int by = 1; by < 32; by *= 2) {
+        const int other = __shfl_up_sync(~0u, sum, by);
+        if (lane >= by) sum += other;
+    }
+    if (lane == 31) s.sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    int before = sum - mine;
+    for (int warp = 0; warp < (int)threadIdx.x / 32; ++warp) before += s.sums[warp];
+    for (int i = first; i < stop; ++i) {
+        const int held = s.end[i];
+        s.end[i] = before;
+        before += held;
     }
 }
 
@@ -42,6 +49,16 @@ DEVICE int rank(const unsigned *placed, const int *end, int bin, unsigned key) {
     int found = bin ? end[bin - 1] : 0;
     for (int i = found, stop = end[bin]; i < stop; ++i) found += placed[i] < key;
     return found;
+}
+
+// Bin of a particle of this brick, counted back and forth along the axes, so that what follows each other is near.
+DEVICE int along_the_way(int4 at) {
+    int x = bin(at.x, OWN_BINS_X, 0), y = bin(at.y, OWN_BINS_Y, 0);
+    const int z = bin(at.z, OWN_BINS_Z, 0);
+    if (z % 2) y = OWN_BINS_Y - 1 - y;
+    const int row = z * OWN_BINS_Y + y;
+    if (row % 2) x = OWN_BINS_X - 1 - x;
+    return row * OWN_BINS_X + x;
 }
 
 // The particles of a brick in the order of bins and, in a bin, of their numbers.
@@ -61,12 +78,11 @@ DEVICE void sort(const Shared &s, const Particles &from, const Particles &to, in
         if (i >= count) break;
         at[e] = __ldcg(from.at + brick * SLOTS + i);
         velocity[e] = __ldcg(from.velocity + brick * SLOTS + i);
-        mine[e] = (bin(at[e].z, OWN_BINS_Z, 0) * OWN_BINS_Y + bin(at[e].y, OWN_BINS_Y, 0)) * OWN_BINS_X +
-                  bin(at[e].x, OWN_BINS_X, 0);
+        mine[e] = along_the_way(at[e]);
         atomicAdd(s.end + mine[e], 1);
     }
     __syncthreads();
-    begin_of_bins(s.end, OWN_BINS);
+    begin_of_bins(s, OWN_BINS);
     __syncthreads();
 #pragma unroll
     for (int e = 0; e < each; ++e)
@@ -94,6 +110,9 @@ DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned
     int *bin_of = (int *)(placed + LOCALS);
     for (int i = threadIdx.x; i < BINS; i += THREADS) s.end[i] = 0;
     if (threadIdx.x == 0) *s.counter = 0;
+    for (int i = threadIdx.x; i < sides_x * sides_y * sides_z; i += THREADS)
+        s.near[i] = __ldcg(own + brick_at(brick, i % sides_x - REACH_BRICKS_X, i / sides_x % sides_y - REACH_BRICKS_Y,
+                                          i / (sides_x * sides_y) - REACH_BRICKS_Z));
     __syncthreads();
     for (int first = threadIdx.x; first < sides_x * sides_y * sides_z * SLOTS; first += together * THREADS) {
         int4 p[together];
@@ -102,10 +121,10 @@ DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned
         for (int e = 0; e < together; ++e) {
             const int i = first + e * THREADS, near = i / SLOTS;
             const int x = near % sides_x - REACH_BRICKS_X, y = near / sides_x % sides_y - REACH_BRICKS_Y;
-            const int z = near / (sides_x * sides_y) - REACH_BRICKS_Z, other = brick_at(brick, x, y, z);
+            const int z = near / (sides_x * sides_y) - REACH_BRICKS_Z;
             word[e] = NO_WORD;
-            if (near >= sides_x * sides_y * sides_z || i % SLOTS >= __ldcg(own + other)) continue;
-            word[e] = WORD(other * SLOTS + i % SLOTS, x, y, z);
+            if (near >= sides_x * sides_y * sides_z || i % SLOTS >= s.near[near]) continue;
+            word[e] = WORD(brick_at(brick, x, y, z) * SLOTS + i % SLOTS, x, y, z);
             p[e] = __ldcg(at + SLOT_OF(word[e]));
         }
 #pragma unroll
@@ -128,7 +147,7 @@ DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned
     __syncthreads();
     if (threadIdx.x == 0 && *s.counter > LOCALS) complain(status, s.vote, CROWDED_REACH);
     const int count = min(*s.counter, LOCALS);
-    begin_of_bins(s.end, BINS);
+    begin_of_bins(s, BINS);
     __syncthreads();
     for (int k = threadIdx.x; k < count; k += THREADS) placed[atomicAdd(s.end + bin_of[k], 1)] = found[k];
     __syncthreads();
@@ -148,12 +167,14 @@ DEVICE float gap(int i, float low, float high, float per_length, float middle) {
     return fmaxf(fmaxf(begin - high, low - end), 0.0f);
 }
 
-// The list of this thread's group: locals within REACH of any of its particles, shared out evenly to the group's lanes;
-// entries are byte offsets into Shared::place. Returns chunks of 8 entries of this lane.
-DEVICE int make_list(const Shared &s, const float4 *mine, int members, uint4 *list, int *status) {
-    const int lane = threadIdx.x % LANES, first_lane = threadIdx.x % 32 - lane;
-    const unsigned group = (LANES == 32 ? ~0u : (1u << LANES) - 1) << first_lane;
-    unsigned short *entries = (unsigned short *)list;
+// The list of this thread's group: locals within REACH of any of its particles, dealt out to the group's lanes in turn, so
+// that lanes read places in a row; see `list.cuh`. Returns chunks of this lane.
+DEVICE int make_list(const Shared &s, const float4 *mine, int members, Chunk *list, int *status) {
+    const int lane = threadIdx.x % LANES;
+#if LANES > 1
+    const unsigned group = (~0u >> (32 - LANES)) << (threadIdx.x % 32 - lane);
+#endif
+    Writer writer(list);
     int count = 0, same = 0;
     bool close = false;
     if (members) {
@@ -203,10 +224,7 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, uint4 *li
 #else
                     count += near;
 #endif
-                    if (near && number < LIST_CHUNKS * 8 * LANES) {
-                        const int slot = number / LANES, thread = threadIdx.x - lane + number % LANES;
-                        entries[(slot / 8 * THREADS + thread) * 8 + slot % 8] = (unsigned short)((k + lane) * 16);
-                    }
+                    if (near && number < LIST_ROOM) writer.put(number, k + lane);
                 }
             }
         }
@@ -214,9 +232,6 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, uint4 *li
     // Each member has found itself and nobody else in its place.
     for (int by = LANES / 2; by; by /= 2) same += __shfl_xor_sync(~0u, same, by);
     if (close || same != members) complain(status, s.vote, TOO_CLOSE);
-    if (count > LIST_CHUNKS * 8 * LANES) complain(status, s.vote, CROWDED_LIST), count = 0;
-    const int slots = count / LANES + (lane < count % LANES), chunks = (slots + 7) / 8;
-    for (int slot = slots; slot < chunks * 8; ++slot)
-        entries[(slot / 8 * THREADS + threadIdx.x) * 8 + slot % 8] = (unsigned short)(PADDING * 16);
-    return chunks;
+    if (count > LIST_ROOM) complain(status, s.vote, CROWDED_LIST), count = 0;
+    return writer.pad(count);
 }

@@ -39,6 +39,8 @@ struct Shared {
     int *end;         // of each bin of locals
     unsigned *vote;   // votes of this block, what the last barrier said
     int *counter;
+    int *sums;        // of each warp
+    int *near;        // particles of the bricks around
 };
 DEVICE Shared carve(uint4 *memory) {
     Shared s;
@@ -46,6 +48,8 @@ DEVICE Shared carve(uint4 *memory) {
     s.end = (int *)(s.place + LOCALS + 1);
     s.vote = (unsigned *)(s.end + BINS);
     s.counter = (int *)(s.vote + 2);
+    s.sums = s.counter + 1;
+    s.near = s.sums + 32;
     return s;
 }
 

@@ -26,7 +26,7 @@ MARGIN = 1e-3
 class Plan:
     """A choice: bricks a side, particles of a thread, threads of a group, groups and blocks, the skin.
 
-    `slots`, `room` (locals) and `chunks` (of eight entries of a thread's list) are limits that the kernel watches.
+    `slots`, `room` (locals) and `chunks` (of a thread's list) are limits that the kernel watches.
     """
 
     bricks: tuple[int, int, int]
@@ -62,6 +62,16 @@ class Plan:
         """How often a block goes through its groups for all its slots."""
         return -(-self.slots // (self.threads // self.lanes * self.members))
 
+    @property
+    def entries(self) -> int:
+        """Entries of a chunk, as in `list.cuh`."""
+        return 8 if self.lanes == 1 else 4
+
+    @property
+    def list_room(self) -> int:
+        """Entries of a group's list."""
+        return self.chunks * self.entries * self.lanes
+
     def reach_bricks(self, problem: Problem) -> tuple[int, int, int]:
         """Bricks away, in x, y, z, that a local may be."""
         x, y, z = (math.ceil((problem.system.cutoff + self.skin) / edge) for edge in self.edges(problem))
@@ -77,7 +87,7 @@ class Plan:
     def shared(self, problem: Problem) -> int:
         """Bytes of shared memory of a block."""
         bins = math.prod(n + 2 * r for n, r in zip(self.own_bins, self.reach_bins(problem), strict=True))
-        return (self.room + 1) * 16 + bins * 4 + 16
+        return (self.room + 1) * 16 + bins * 4 + 16 + 4 * (32 + (2 * MOST_REACH + 1) ** 3)
 
 
 def plan(
@@ -111,9 +121,9 @@ def plan(
         raise Unsupported(f"{name}: {math.prod(bricks) * slots} slots, below {1 << SLOT_BITS}")
     threads = min(1024, -(-math.ceil(mean * 1.05 / members) * lanes // 32) * 32)
     own_bins = [max(1, round(edge / (reach / 2))) for edge in edges]
-    # Two particles that are near each other have a third more neighbours together than one, four twice as many.
-    each = problem.density * 4 / 3 * math.pi * reach**3 * {1: 1.0, 2: 1.4, 4: 1.9}[members]
-    chunks = math.ceil((1.3 * each / lanes + 10) / 8)
+    # Two particles that are near each other have a third more neighbours together than one, but not all are that near.
+    each = problem.density * 4 / 3 * math.pi * reach**3 * {1: 1.4, 2: 2.0, 4: 3.2}[members]
+    chunks = math.ceil((each / lanes + 10) / (8 if lanes == 1 else 4))
     draft = Plan(bricks, members, lanes, threads, 1, 1, skin, _three(own_bins), slots, room, chunks)
     shared = draft.shared(problem) + RESERVED
     if shared > info.local_bytes + RESERVED:
@@ -163,7 +173,7 @@ def _cuts(problem: Problem, info: Info) -> Iterator[tuple[int, int, int]]:
 def _cost(problem: Problem, info: Info, made: Plan) -> float:
     """Rough time of a step in cycles of a multiprocessor: to order the candidates, not to predict."""
     reach = problem.system.cutoff + made.skin
-    turns = -(-made.total // made.grid) * made.grid / min(made.grid, info.units)
+    turns = -(-made.total // made.grid) * -(-made.grid // info.units)
     mean = problem.n / made.total
     near = problem.density * 4 / 3 * math.pi * reach**3
     pairs = mean * near * {1: 1.0, 2: 1.32, 4: 1.8}[made.members]
