@@ -123,7 +123,8 @@ __kernel void gather(__global const int *status, __global const uint4 *x, __glob
 
 static int wrapped(int c, int cells) { return c < 0 ? c + cells : c >= cells ? c - cells : c; }
 
-/* Neighbours within cutoff and skin; entry k of particle i goes to row k / LANES, column i * LANES + k % LANES. */
+/* Neighbours within cutoff and skin. Entry k of particle i is that of lane k % LANES: the lists of all particles side by
+   side, as a GPU reads them, or one after another, as a CPU does: STRIDE and PITCH. */
 __kernel void list(__global int *status, __global const uint4 *start, __global const float4 *v_new,
                    __global const int *ids_new, __global const int *within, __global const int *before, __global uint4 *x,
                    __global float4 *v, __global int *ids, __global int *neighbours, __global int *lengths)
@@ -156,7 +157,7 @@ __kernel void list(__global int *status, __global const uint4 *start, __global c
                     float3 d = between(own, start[j]);
                     if (dot(d, d) < LIST2 && j != i) {
                         if (found < CAPACITY)
-                            neighbours[(size_t)(found / LANES) * (N * LANES) + (size_t)i * LANES + found % LANES] = j;
+                            neighbours[(size_t)(found / LANES) * STRIDE + (size_t)i * PITCH + found % LANES] = j;
                         found++;
                     }
                 }
@@ -185,8 +186,9 @@ static float along(float r2, float4 p)
     k = k * part - potential * slope * inverse_r;
 #endif
 #if COULOMB
-    float a = EWALD * r;
-    k += p.z * inverse * (erfc(a) * inverse_r + EWALD_SLOPE * exp(-a * a));
+    /* erfc(a r) = exp(-a^2 r^2) times a polynomial, good to the cutoff. */
+    float at = fma(r, EWALD_SCALE, -1.0f), scaled = EWALD_TERMS(at);
+    k += p.z * inverse * exp(-EWALD2 * r2) * (scaled * inverse_r + EWALD_SLOPE);
 #endif
     return k;
 }
@@ -195,9 +197,9 @@ static float3 force_on(__global const uint4 *x, __global const int *neighbours, 
                        __constant float4 *pairs, int i, int lane, uint4 own)
 {
     float3 force = 0.0f;
-    __global const int *entry = neighbours + ((size_t)i * LANES + lane);
+    __global const int *entry = neighbours + ((size_t)i * PITCH + lane);
     int length = lengths[i];
-    for (int k = lane; k < length; k += LANES, entry += (size_t)N * LANES) {
+    for (int k = lane; k < length; k += LANES, entry += STRIDE) {
         uint4 other = x[*entry];
         float3 d = between(other, own);
         float r2 = dot(d, d);

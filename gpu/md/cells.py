@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from compare.record import Scalar
 from gpu.bcnn.launch import Chain
@@ -23,6 +24,7 @@ from gpu.md.bench import DeviceSimulation
 from gpu.md.launch import Array, Snapshot, Status, Unsupported
 from gpu.md.layout import Problem, cells, decode, encode
 from gpu.runtime.device import Device, Info
+from workloads.md.potential import erfc
 
 VARIANT = "neighbour lists from sorted cells"
 FILES = ("gpu/md/cells.py", "gpu/md/cells.cl")
@@ -34,18 +36,23 @@ _WANT, _OVERFLOW, _LATE, _FAST, _BUILDS, _STATUS = 0, 2, 3, 4, 5, 8
 
 @dataclass(frozen=True)
 class Lists:
-    """The skin as a part of the cutoff, steps between looks, work-items a particle, those of a group, cells a reach."""
+    """The skin as a part of the cutoff, steps between looks, work-items a particle, those of a group, cells a reach.
+
+    `rows`: the list of a particle is contiguous, as a CPU reads it; else the lists of many lie side by side.
+    """
 
     skin: float
     look: int
     lanes: int
     local: int
     divide: int = 1
+    rows: bool = False
 
     def __str__(self) -> str:
         items = f"{self.lanes} work-item{'s' * (self.lanes > 1)} a particle, groups of {self.local}"
         looks = "looks after every step" if self.look == 1 else f"looks every {self.look} steps"
-        return f"skin {self.skin:g} of the cutoff, {looks}, {items}, {self.divide} cells a reach"
+        lists = ", lists in rows" * self.rows
+        return f"skin {self.skin:g} of the cutoff, {looks}, {items}, {self.divide} cells a reach{lists}"
 
 
 def supported(problem: Problem, info: Info) -> tuple[str, ...]:
@@ -54,17 +61,18 @@ def supported(problem: Problem, info: Info) -> tuple[str, ...]:
 
 
 def choices(problem: Problem, arithmetic: str, batch: int, info: Info) -> Sequence[Lists]:
-    """On a GPU some skins, looks and work-items a particle; on a CPU, where launches cost little, only skins."""
+    """On a GPU some skins, looks and work-items a particle; on a CPU, where launches cost little, only skins.
+
+    Many particles fill a GPU with one work-item each and take so long that looks cost nothing; few do neither.
+    """
     if info.warp == 1:
-        return [Lists(skin, 1, 1, 64, 2) for skin in (0.12, 0.2)]
-    found = [
-        Lists(skin, look, lanes, 128, divide)
-        for lanes in ((1, 2) if problem.n >= 200_000 else (1, 2, 4, 8) if problem.n >= 8000 else (4, 8, 16))
-        for skin in (0.08, 0.12, 0.16, 0.24)
-        for look in (1, 2, 4, 8)
-        for divide in ((1, 2) if problem.n >= 8000 else (1,))
-    ]
-    return [choice for choice in found if choice.look <= batch and choice.skin >= 0.04 * choice.look**0.5]
+        return [Lists(skin, 1, 1, 64, 2, rows=True) for skin in (0.12, 0.2)]
+    if problem.n >= 200_000:
+        return [Lists(skin, 1, 1, local, 2) for skin in (0.16, 0.12, 0.2) for local in (128, 256)]
+    looks = [look for look in (1, 2, 4) if look <= batch]
+    if problem.n >= 8000:
+        return [Lists(skin, look, lanes, 128, 2) for lanes in (8, 4, 2, 1) for skin in (0.16, 0.12) for look in looks]
+    return [Lists(skin, look, lanes, 64, 1) for lanes in (8, 4, 16) for skin in (0.16, 0.24) for look in looks]
 
 
 def simulation(
@@ -79,6 +87,22 @@ def _hex(x: float) -> str:
     return f"{float(np.float32(x)).hex()}f"
 
 
+def _scaled_erfc(end: float) -> Array:
+    """Coefficients, lowest first, of exp(x^2) erfc(x) for x = (t + 1) end / 2; within 2e-7 of it for ends below 4."""
+    at = chebyshev.chebpts1(15)
+    x = (at + 1) * end / 2
+    values = np.exp(x * x) * erfc(x)
+    return np.asarray(chebyshev.cheb2poly(chebyshev.chebfit(at, values, 14)), dtype=np.float64)
+
+
+def _horner(terms: Array) -> str:
+    """The polynomial of these coefficients, lowest first, in `t`, in OpenCL C."""
+    text = _hex(terms[-1])
+    for term in terms[-2::-1]:
+        text = f"fma({text}, (t), {_hex(term)})"
+    return text
+
+
 class ListSimulation(DeviceSimulation):
     """A system in neighbour lists; see `gpu.md.launch.Simulation`."""
 
@@ -90,7 +114,7 @@ class ListSimulation(DeviceSimulation):
         reach = system.cutoff + self.skin
         self._cells = cells(system.box, reach, choice.divide)
         self._room = problem.room(reach)
-        rows = -(-self._room // choice.lanes)
+        self._rows = -(-self._room // choice.lanes)
         self._blocks = self._cells.total // BLOCK + 1
         if problem.n * choice.lanes + choice.local >= 2**31:
             raise Unsupported(
@@ -101,7 +125,7 @@ class ListSimulation(DeviceSimulation):
             "v": 16 * problem.n, "v_new": 16 * problem.n, "forces": 16 * problem.n,
             "ids": 4 * problem.n, "ids_new": 4 * problem.n, "slots": 4 * problem.n, "order": 4 * problem.n,
             "lengths": 4 * problem.n, "counts": 4 * self._cells.total, "within": 4 * (self._cells.total + 1),
-            "before": 4 * self._blocks, "neighbours": 4 * rows * choice.lanes * problem.n,
+            "before": 4 * self._blocks, "neighbours": 4 * self._rows * choice.lanes * problem.n,
             "status": 4 * _STATUS, "kicks": 4 * len(system.species), "pairs": 16 * len(system.species) ** 2,
         }  # fmt: skip
         self._program = device.compile(self._macros() + _TEXT.read_text(), ())
@@ -120,6 +144,8 @@ class ListSimulation(DeviceSimulation):
             "LANES": choice.lanes,
             "LOCAL": choice.local,
             "CAPACITY": self._room,
+            "STRIDE": choice.lanes if choice.rows else self.problem.n * choice.lanes,
+            "PITCH": self._rows * choice.lanes if choice.rows else choice.lanes,
             "BLOCK": BLOCK,
             "BLOCKS": self._blocks,
             "BLOCKS_EACH": -(-self._blocks // BLOCK),
@@ -139,13 +165,17 @@ class ListSimulation(DeviceSimulation):
             "STEP": system.step,
             "SWITCH": system.switch or 0.0,
             "SWITCH_RATE": 1 / (system.cutoff - (system.switch or 0.0)),
-            "EWALD": system.ewald or 0.0,
+            "EWALD2": (system.ewald or 0.0) ** 2,
             "EWALD_SLOPE": 2 / np.pi**0.5 * (system.ewald or 0.0),
+            "EWALD_SCALE": 2 / system.cutoff,
         }
         reals |= {f"SCALE_{axis}": scale for axis, scale in zip("XYZ", scales, strict=True)}
         reals |= {f"UNITS_{axis}": 1 / scale for axis, scale in zip("XYZ", scales, strict=True)}
         lines = [f"#define {name} {value}" for name, value in integers.items()]
-        return "\n".join([*lines, *(f"#define {name} {_hex(value)}" for name, value in reals.items()), ""])
+        lines += [f"#define {name} {_hex(value)}" for name, value in reals.items()]
+        return "\n".join(
+            [*lines, f"#define EWALD_TERMS(t) {_horner(_scaled_erfc((system.ewald or 0.0) * system.cutoff))}", ""]
+        )
 
     def _launches(self, device: Device, batch: int, mode: str) -> tuple[Any, Any]:
         """What a launch runs, and as many empty kernels."""

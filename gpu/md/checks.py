@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu.md.launch import Array, Simulation, Snapshot
+from gpu.md.launch import Simulation, Snapshot
 from gpu.md.layout import Problem
 from gpu.md.oracle import OUTLIER, Truth, truth
 from workloads.md.forces import kinetic
@@ -37,9 +37,9 @@ class Judged:
         return ""
 
 
-def judge(problem: Problem, snapshot: Snapshot, rounding: float | None, at: Array | None = None) -> Judged:
-    """Forces of a snapshot against float64 at its own positions, or at `at`, with coordinates rounded so far."""
-    found: Truth = truth(problem, snapshot.positions if at is None else at, rounding)
+def judge(problem: Problem, snapshot: Snapshot, rounding: float | None, known: Truth | None = None) -> Judged:
+    """Forces of a snapshot against float64 at its own positions, rounded by `rounding`, or against what is known."""
+    found = truth(problem, snapshot.positions, rounding) if known is None else known
     energy = None if found.potential is None else found.potential + kinetic(problem.system, snapshot.velocities)
     return Judged(found.error(snapshot.forces), found.tolerance, found.outlier(snapshot.forces), found.pairs, energy)
 

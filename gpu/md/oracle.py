@@ -37,6 +37,7 @@ WHOLE, BLOCK = 250_000, 20_000
 MARGIN = 3.0
 #: One particle's error, in its own standard deviations: a few pairs, with errors that are not small together.
 OUTLIER = 12.0
+_TINY = float(np.finfo(np.float64).tiny)  # of a particle that nothing reaches
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Truth:
     """Of particles `which` (m,): forces (m, 3) in float64 and the standard deviation (m,) that their errors may have.
 
     `clear` (m,): no pair of theirs is undecided; see the module's text.
-    `potential` is None where only a block was looked at, and `pairs` within the cutoff then are estimated from it.
+    `potential` is what forces that end at the cutoff conserve: the energy of each pair less what it is at the cutoff.
+    It is None where only a block was looked at, and `pairs` within the cutoff then are estimated from it.
     """
 
     which: NDArray[np.int64]
@@ -66,11 +68,11 @@ class Truth:
 
     @property
     def _mean(self) -> float:
-        return float((self.forces**2).sum(1)[self.clear].mean())
+        return max(float((self.forces**2).sum(1)[self.clear].mean()), _TINY)
 
     def outlier(self, forces: Array) -> float:
         """The largest error of a particle, in its own standard deviations."""
-        off = np.sqrt(((forces[self.which] - self.forces) ** 2).sum(1)) / self.deviation
+        off = np.sqrt(((forces[self.which] - self.forces) ** 2).sum(1)) / np.maximum(self.deviation, _TINY)
         return float(off.max()) if np.isfinite(off).all() else math.inf
 
 
@@ -128,12 +130,15 @@ def _evaluate(system: System, positions: Array, kinds: NDArray[np.uint8], roundi
     edge = 4 * (math.sqrt(14 / 3) * SINGLE + 2 * math.sqrt(2) * rounding / system.cutoff)
     sums = np.zeros((7, n))  # forces, variance, squares of pair forces, neighbours, undecided pairs
     potential = 0.0
+    every = np.indices((len(system.species),) * 2, np.uint8).reshape(2, -1)
+    at_cutoff = pair(system, np.full(every.shape[1], cut2), *every)[0].reshape((len(system.species),) * 2)
     for near in within(system.box, positions, system.cutoff * (1 + edge)):
         if not len(near.i):
             continue
         u, g = pair(system, near.r2, kinds[near.i], kinds[near.j])
         inside = near.r2 < cut2
-        potential += float(u[inside].sum())
+        a, b = kinds[near.i], kinds[near.j]
+        potential += float((u - at_cutoff[a, b])[inside].sum())
         squares = near.r2 * g**2
         undecided = (np.abs(near.r2 - cut2) < edge * cut2).astype(float)
         spread = _spread(system, near, g, kinds, rounding) + squares * undecided

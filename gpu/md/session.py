@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from compare.record import Boundary, Measurement, Record, Scalar
 from gpu.api import Prepared
-from gpu.md.checks import Judged, energy_change, energy_complaint, judge, rounding_of
+from gpu.md.checks import energy_change, energy_complaint, judge, rounding_of
 from gpu.md.layout import Problem
+from gpu.md.oracle import Truth, truth
 from gpu.points import Point
 from gpu.quantities import band
 from gpu.runtime import loop
@@ -38,7 +39,7 @@ class StepSession(Session):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._sustained: list[Measurement] = []
-        self._start: dict[float | None, Judged] = {}
+        self._start: dict[float | None, Truth] = {}
         self._problem = Problem(self.case, system(self.case))
 
     def inputs(self, batch: int) -> NDArray[np.float64]:
@@ -77,7 +78,9 @@ class StepSession(Session):
         status = runner.status()
         last = judge(problem, runner.snapshot(), rounding)
         runner.set(state[:, :3], state[:, 3:])
-        first = judge(problem, runner.snapshot(), rounding, state[:, :3])
+        if rounding not in self._start:
+            self._start[rounding] = truth(problem, state[:, :3], rounding)
+        first = judge(problem, runner.snapshot(), rounding, self._start[rounding])
         change = energy_change(problem, first, last)
         complaints = (
             ("", status.problem),
