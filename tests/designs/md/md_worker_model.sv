@@ -1,5 +1,5 @@
 // A stand-in for the force worker in tests of the engine: the ports of md_worker, the whole unit worked out in one cycle
-// after a random while. Its force is simple: K = (RC2 - r^2) >> SHIFT for r^2 < RC2. Not for synthesis.
+// after a random while, and home forces that come with pauses. Its force is simple: K = (RC2 - r^2) >> SHIFT for r^2 < RC2. Not for synthesis.
 `default_nettype none
 
 module md_worker_model #(
@@ -34,21 +34,21 @@ module md_worker_model #(
     input wire [CELL-1:0] count_cell,
     input wire [COUNT-1:0] count_value,
     input wire unit_valid,
-    output wire unit_ready,
+    output logic unit_ready,
     input wire [X-1:0] unit_x,
     input wire [Y-1:0] unit_y,
     input wire [Z-1:0] unit_z,
     input wire [CELL-1:0] unit_cell,
     input wire [SLOT-1:0] unit_first,
     input wire [SIZE-1:0] unit_count,
-    output wire home_valid,
+    output logic home_valid,
     input wire home_ready,
-    output wire [ADDRESS-1:0] home_address,
-    output wire [3*SUM-1:0] home_force,
+    output logic [ADDRESS-1:0] home_address,
+    output logic [3*SUM-1:0] home_force,
     input wire sum_read,
     input wire [ADDRESS-1:0] sum_address,
     output logic [3*SUM-1:0] sum_force,
-    output wire idle,
+    output logic idle,
     output logic close,
     output logic [39:0] pairs,
     output logic [39:0] candidates,
@@ -65,13 +65,9 @@ module md_worker_model #(
   logic [31:0] noise;
   int ux, uy, uz, ucell, ufirst, ucount;
 
-  assign unit_ready = !waiting && home_left == 0;
-  assign idle = unit_ready;
-  assign home_valid = home_left != 0 && noise[3];
-  assign home_address = ADDRESS'(home_base + home_next);
-  assign home_force = {SUM'(homes[home_next][2]), SUM'(homes[home_next][1]), SUM'(homes[home_next][0])};
-
   logic [3*SUM-1:0] read1, read2;
+  logic near;
+  logic [39:0] pair_count, candidate_count;
 
   task automatic work();
     for (int n = 0; n < FILTERS; n++) for (int d = 0; d < 3; d++) homes[n][d] = 0;
@@ -91,10 +87,10 @@ module md_worker_model #(
                   d[1] = positions[at_j][1] + (longint'(dy) <<< P) - positions[at_i][1];
                   d[2] = positions[at_j][2] + (longint'(dz) <<< P) - positions[at_i][2];
                   for (int k = 0; k < 3; k++) r2 += d[k] * d[k];
-                  candidates = candidates + 40'd1;
+                  candidate_count = candidate_count + 40'd1;
                   if (r2 < longint'(RC2)) begin
-                    pairs = pairs + 40'd1;
-                    if (r2 < longint'(RMIN2)) close = 1'b1;
+                    pair_count = pair_count + 40'd1;
+                    if (r2 < longint'(RMIN2)) near = 1'b1;
                     for (int k = 0; k < 3; k++) begin
                       automatic longint f = ((longint'(RC2) - r2) >>> SHIFT) * d[k];
                       f = (f + (longint'(1) <<< (P - 1)) - (f < 0 ? 1 : 0)) >>> P;
@@ -110,11 +106,11 @@ module md_worker_model #(
     noise = noise ^ (noise << 13);
     noise = noise ^ (noise >> 17);
     noise = noise ^ (noise << 5);
-    close = 1'b0;
+    near = 1'b0;
     if (clear) begin
-      pairs = '0;
-      candidates = '0;
-      stalled = 40'd7;
+      pair_count = '0;
+      candidate_count = '0;
+      stalled <= 40'd7;
     end
     if (home_valid && home_ready) begin
       home_left = home_left - 1;
@@ -142,7 +138,7 @@ module md_worker_model #(
     if (count_write) counts[count_cell] = int'(count_value);
     if (started && (pos_write || count_write || sum_read) && !rst && !idle)
       $error("md_worker_model: touched while a unit is worked on");
-    sum_force = read2;
+    sum_force <= read2;
     read2 = read1;
     if (sum_read) begin
       read1 = {SUM'(sums[sum_address][2]), SUM'(sums[sum_address][1]), SUM'(sums[sum_address][0])};
@@ -154,6 +150,15 @@ module md_worker_model #(
       waiting = 1'b0;
       home_left = 0;
     end
+    // All outputs at once, of what has just been worked out.
+    unit_ready <= !waiting && home_left == 0;
+    idle <= !waiting && home_left == 0;
+    home_valid <= home_left != 0 && (noise[3] || (home_valid && !home_ready)) && !rst;
+    home_address <= ADDRESS'(home_base + home_next);
+    home_force <= {SUM'(homes[home_next][2]), SUM'(homes[home_next][1]), SUM'(homes[home_next][0])};
+    close <= near;
+    pairs <= pair_count;
+    candidates <= candidate_count;
   end
 endmodule
 
