@@ -56,6 +56,17 @@ DEVICE void load_own(int4 *at, const int4 *brick, int count, int pass) {
         if (first_of_group(pass) + m < count) at[m] = __ldcg(brick + first_of_group(pass) + m);
 }
 
+// What a lane needs to move its member; where a lane has several, it is read when it is needed.
+struct Motion {
+    float4 velocity;
+    int4 reference;
+    DEVICE void load(const float4 *velocities, const int4 *references, int count, int pass) {
+        const int member = threadIdx.x % LANES, i = first_of_group(pass) + member;
+        if (LANES < MEMBERS || member >= MEMBERS || i >= count) return;
+        velocity = velocities[i], reference = references[i];
+    }
+};
+
 // A step's move of a particle; votes for new lists when it has gone far since they were made.
 DEVICE int4 drift(int4 at, float4 v, int4 from, int *status, unsigned *vote) {
     const float x = v.x * UNIT_X, y = v.y * UNIT_Y, z = v.z * UNIT_Z;
@@ -114,6 +125,8 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
             const int count = own[brick];
             int4 at[MEMBERS];
             load_own(at, now + brick * SLOTS, count, 0);
+            Motion motion;
+            motion.load(velocity_0 + brick * SLOTS, reference + brick * SLOTS, count, 0);
             if (renew) {
                 const int found = find_locals(s, now, own, word, status, brick);
                 if (threadIdx.x == 0) locals[brick] = found;
@@ -124,7 +137,10 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
             __syncthreads();
             for (int pass = 0; pass * GROUPS * MEMBERS < count; ++pass, list += LIST_STRIDE) {
                 const int begin = first_of_group(pass), members = max(0, min(count - begin, MEMBERS));
-                if (pass) load_own(at, now + brick * SLOTS, count, pass);
+                if (pass) {
+                    load_own(at, now + brick * SLOTS, count, pass);
+                    motion.load(velocity_0 + brick * SLOTS, reference + brick * SLOTS, count, pass);
+                }
                 float4 mine[MEMBERS];
 #pragma unroll
                 for (int m = 0; m < MEMBERS; ++m)
@@ -141,13 +157,14 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
                     if (m < members && m % LANES == lane) {
                         const int slot = brick * SLOTS + begin + m;
                         const float4 f = make_float4(sum[m].x, sum[m].y, sum[m].z, 0.0f);
-                        float4 v = velocity_0[slot];
+                        if (LANES < MEMBERS) motion = {velocity_0[slot], reference[slot]};
+                        float4 v = motion.velocity;
                         if (done == steps) {
                             force[slot] = f;
                             if (steps) kick(v, f, at[m].w, 0.5f);
                         } else {
                             kick(v, f, at[m].w, 1.0f);
-                            next[slot] = drift(at[m], v, reference[slot], status, s.vote);
+                            next[slot] = drift(at[m], v, motion.reference, status, s.vote);
                         }
                         velocity_0[slot] = v;
                     }

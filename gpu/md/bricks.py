@@ -92,16 +92,10 @@ def macros(problem: Problem, choice: Plan) -> Mapping[str, int | str]:
         "LOCALS": choice.room,
         "LIST_CHUNKS": choice.chunks,
     }
-    per_axis = zip(
-        "XYZ", choice.bricks, choice.own_bins, choice.reach_bricks(problem), choice.reach_bins(problem), strict=True
-    )
-    for axis, bricks, own, reach, bins in per_axis:
-        found |= {
-            f"BRICKS_{axis}": bricks,
-            f"OWN_BINS_{axis}": own,
-            f"REACH_BRICKS_{axis}": reach,
-            f"REACH_BINS_{axis}": bins,
-        }
+    reach, bins, way = choice.reach_bricks(problem), choice.reach_bins(problem), choice.way(problem)
+    for i, axis in enumerate("XYZ"):
+        found |= {f"BRICKS_{axis}": choice.bricks[i], f"OWN_BINS_{axis}": choice.own_bins[i], f"WAY_{axis}": way[i]}
+        found |= {f"REACH_BRICKS_{axis}": reach[i], f"REACH_BINS_{axis}": bins[i]}
     kicks = problem.kicks().astype(np.float64) * system.step
     slope = 1 / (system.cutoff - system.switch) if system.switch is not None else 0.0
     ewald = system.ewald or 0.0

@@ -51,14 +51,15 @@ DEVICE int rank(const unsigned *placed, const int *end, int bin, unsigned key) {
     return found;
 }
 
-// Bin of a particle of this brick, counted back and forth along the axes, so that what follows each other is near.
+// Bin of a particle of this brick, of about one particle each and counted back and forth along the axes, so that those
+// that follow each other are near.
 DEVICE int along_the_way(int4 at) {
-    int x = bin(at.x, OWN_BINS_X, 0), y = bin(at.y, OWN_BINS_Y, 0);
-    const int z = bin(at.z, OWN_BINS_Z, 0);
-    if (z % 2) y = OWN_BINS_Y - 1 - y;
-    const int row = z * OWN_BINS_Y + y;
-    if (row % 2) x = OWN_BINS_X - 1 - x;
-    return row * OWN_BINS_X + x;
+    int x = bin(at.x, WAY_X, 0), y = bin(at.y, WAY_Y, 0);
+    const int z = bin(at.z, WAY_Z, 0);
+    if (z % 2) y = WAY_Y - 1 - y;
+    const int row = z * WAY_Y + y;
+    if (row % 2) x = WAY_X - 1 - x;
+    return row * WAY_X + x;
 }
 
 // The particles of a brick in the order of bins and, in a bin, of their numbers.
@@ -67,7 +68,7 @@ DEVICE void sort(const Shared &s, const Particles &from, const Particles &to, in
     constexpr int each = (SLOTS + THREADS - 1) / THREADS;
     unsigned *placed = (unsigned *)s.place;
     const int count = min(__ldcg(incoming + brick), SLOTS);
-    for (int i = threadIdx.x; i < OWN_BINS; i += THREADS) s.end[i] = 0;
+    for (int i = threadIdx.x; i < WAY; i += THREADS) s.end[i] = 0;
     __syncthreads();
     int4 at[each];
     float4 velocity[each];
@@ -82,7 +83,7 @@ DEVICE void sort(const Shared &s, const Particles &from, const Particles &to, in
         atomicAdd(s.end + mine[e], 1);
     }
     __syncthreads();
-    begin_of_bins(s, OWN_BINS);
+    begin_of_bins(s, WAY);
     __syncthreads();
 #pragma unroll
     for (int e = 0; e < each; ++e)
@@ -102,10 +103,12 @@ DEVICE void sort(const Shared &s, const Particles &from, const Particles &to, in
     __syncthreads();
 }
 
-// All particles within REACH of a brick, itself included, in the order of bins, as words; returns how many.
+// All particles within REACH of a brick, itself included, in the order of bins, as words; returns how many. A warp takes
+// so many particles of a brick around at a time.
 DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned *words, int *status, int brick) {
     constexpr int sides_x = 2 * REACH_BRICKS_X + 1, sides_y = 2 * REACH_BRICKS_Y + 1, sides_z = 2 * REACH_BRICKS_Z + 1;
-    constexpr int together = 4;  // loads in flight
+    constexpr int each = 4, parts = (SLOTS + 32 * each - 1) / (32 * each);
+    const int lane = threadIdx.x % 32;
     unsigned *found = (unsigned *)s.place, *placed = found + LOCALS;
     int *bin_of = (int *)(placed + LOCALS);
     for (int i = threadIdx.x; i < BINS; i += THREADS) s.end[i] = 0;
@@ -114,30 +117,30 @@ DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned
         s.near[i] = __ldcg(own + brick_at(brick, i % sides_x - REACH_BRICKS_X, i / sides_x % sides_y - REACH_BRICKS_Y,
                                           i / (sides_x * sides_y) - REACH_BRICKS_Z));
     __syncthreads();
-    for (int first = threadIdx.x; first < sides_x * sides_y * sides_z * SLOTS; first += together * THREADS) {
-        int4 p[together];
-        unsigned word[together];
+    for (int unit = threadIdx.x / 32; unit < sides_x * sides_y * sides_z * parts; unit += THREADS / 32) {
+        const int near = unit / parts, first = unit % parts * (32 * each) + lane, count = s.near[near];
+        if (first - lane >= count) continue;
+        const int x = near % sides_x - REACH_BRICKS_X, y = near / sides_x % sides_y - REACH_BRICKS_Y;
+        const int z = near / (sides_x * sides_y) - REACH_BRICKS_Z, slot = brick_at(brick, x, y, z) * SLOTS + first;
+        int4 p[each];
 #pragma unroll
-        for (int e = 0; e < together; ++e) {
-            const int i = first + e * THREADS, near = i / SLOTS;
-            const int x = near % sides_x - REACH_BRICKS_X, y = near / sides_x % sides_y - REACH_BRICKS_Y;
-            const int z = near / (sides_x * sides_y) - REACH_BRICKS_Z;
-            word[e] = NO_WORD;
-            if (near >= sides_x * sides_y * sides_z || i % SLOTS >= s.near[near]) continue;
-            word[e] = WORD(brick_at(brick, x, y, z) * SLOTS + i % SLOTS, x, y, z);
-            p[e] = __ldcg(at + SLOT_OF(word[e]));
-        }
+        for (int e = 0; e < each; ++e)
+            if (first + 32 * e < count) p[e] = __ldcg(at + slot + 32 * e);
 #pragma unroll
-        for (int e = 0; e < together; ++e) {
-            if (word[e] == NO_WORD) continue;
-            const int x = AWAY(word[e], 23), y = AWAY(word[e], 26), z = AWAY(word[e], 29);
-            const float4 q = place(p[e], x, y, z);
-            const float away_x = fmaxf(fabsf(q.x) - HALF * UNIT_X, 0.0f), away_y = fmaxf(fabsf(q.y) - HALF * UNIT_Y, 0.0f);
-            const float away_z = fmaxf(fabsf(q.z) - HALF * UNIT_Z, 0.0f);
-            if (away_x * away_x + away_y * away_y + away_z * away_z > REACH * REACH * 1.0001f) continue;
-            const int k = atomicAdd(s.counter, 1);
-            if (k >= LOCALS) continue;
-            found[k] = word[e];
+        for (int e = 0; e < each; ++e) {
+            bool within = false;
+            if (first + 32 * e < count) {
+                const float4 q = place(p[e], x, y, z);
+                const float away_x = fmaxf(fabsf(q.x) - HALF * UNIT_X, 0.0f), away_y = fmaxf(fabsf(q.y) - HALF * UNIT_Y, 0.0f);
+                const float away_z = fmaxf(fabsf(q.z) - HALF * UNIT_Z, 0.0f);
+                within = away_x * away_x + away_y * away_y + away_z * away_z <= REACH * REACH * 1.0001f;
+            }
+            const unsigned all = __ballot_sync(~0u, within);
+            int k = 0;
+            if (lane == 0 && all) k = atomicAdd(s.counter, __popc(all));
+            k = __shfl_sync(~0u, k, 0) + __popc(all & ((1u << lane) - 1));
+            if (!within || k >= LOCALS) continue;
+            found[k] = WORD(slot + 32 * e, x, y, z);
             bin_of[k] = (bin(p[e].z + z * EDGE, OWN_BINS_Z, REACH_BINS_Z) * BINS_Y +
                          bin(p[e].y + y * EDGE, OWN_BINS_Y, REACH_BINS_Y)) * BINS_X +
                         bin(p[e].x + x * EDGE, OWN_BINS_X, REACH_BINS_X);
@@ -175,58 +178,63 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, Chunk *li
     const unsigned group = (~0u >> (32 - LANES)) << (threadIdx.x % 32 - lane);
 #endif
     Writer writer(list);
-    int count = 0, same = 0;
+    int count = 0, same = 0, rows = 0;
     bool close = false;
-    if (members) {
-        float4 low = mine[0], high = mine[0];
+    float4 low = mine[0], high = mine[0];
 #pragma unroll
-        for (int m = 1; m < MEMBERS; ++m) {
-            if (m >= members) break;
-            low.x = fminf(low.x, mine[m].x), low.y = fminf(low.y, mine[m].y), low.z = fminf(low.z, mine[m].z);
-            high.x = fmaxf(high.x, mine[m].x), high.y = fmaxf(high.y, mine[m].y), high.z = fmaxf(high.z, mine[m].z);
-        }
-        constexpr float wide = REACH * 1.0001f, middle_x = OWN_BINS_X * 0.5f + REACH_BINS_X;
-        constexpr float middle_y = OWN_BINS_Y * 0.5f + REACH_BINS_Y, middle_z = OWN_BINS_Z * 0.5f + REACH_BINS_Z;
-        constexpr float per_x = OWN_BINS_X / (EDGE * UNIT_X), per_y = OWN_BINS_Y / (EDGE * UNIT_Y);
-        constexpr float per_z = OWN_BINS_Z / (EDGE * UNIT_Z);
-        const int2 rows = bins_of(low.y - wide, high.y + wide, per_y, middle_y, BINS_Y);
-        const int2 layers = bins_of(low.z - wide, high.z + wide, per_z, middle_z, BINS_Z);
-        for (int z = layers.x; z <= layers.y; ++z) {
-            const float away_z = gap(z, low.z, high.z, per_z, middle_z);
-            for (int y = rows.x; y <= rows.y; ++y) {
-                const float away_y = gap(y, low.y, high.y, per_y, middle_y);
-                const float left = wide * wide - away_z * away_z - away_y * away_y;
-                if (left < 0) continue;
+    for (int m = 1; m < MEMBERS; ++m) {
+        if (m >= members) break;
+        low.x = fminf(low.x, mine[m].x), low.y = fminf(low.y, mine[m].y), low.z = fminf(low.z, mine[m].z);
+        high.x = fmaxf(high.x, mine[m].x), high.y = fmaxf(high.y, mine[m].y), high.z = fmaxf(high.z, mine[m].z);
+    }
+    constexpr float wide = REACH * 1.0001f, middle_x = OWN_BINS_X * 0.5f + REACH_BINS_X;
+    constexpr float middle_y = OWN_BINS_Y * 0.5f + REACH_BINS_Y, middle_z = OWN_BINS_Z * 0.5f + REACH_BINS_Z;
+    constexpr float per_x = OWN_BINS_X / (EDGE * UNIT_X), per_y = OWN_BINS_Y / (EDGE * UNIT_Y);
+    constexpr float per_z = OWN_BINS_Z / (EDGE * UNIT_Z);
+    const int2 lines = bins_of(low.y - wide, high.y + wide, per_y, middle_y, BINS_Y);
+    const int2 layers = bins_of(low.z - wide, high.z + wide, per_z, middle_z, BINS_Z);
+    if (members) rows = (lines.y - lines.x + 1) * (layers.y - layers.x + 1);
+    // The lanes of a warp stay together, as far as any of them goes.
+    int y = lines.x, z = layers.x;
+    for (int row = 0, most = __reduce_max_sync(~0u, rows); row < most; ++row) {
+        int k = 0, stop = 0;
+        if (row < rows) {
+            const float away_y = gap(y, low.y, high.y, per_y, middle_y), away_z = gap(z, low.z, high.z, per_z, middle_z);
+            const float left = wide * wide - away_z * away_z - away_y * away_y;
+            if (left >= 0) {
                 const float along = sqrtf(left);
                 const int2 columns = bins_of(low.x - along, high.x + along, per_x, middle_x, BINS_X);
-                const int row = (z * BINS_Y + y) * BINS_X, stop = s.end[row + columns.y];
-                for (int k = row + columns.x ? s.end[row + columns.x - 1] : 0; k < stop; k += LANES) {
-                    bool near = false;
-                    if (k + lane < stop) {
-                        const float4 q = s.place[k + lane];
-                        bool own = false;
-#pragma unroll
-                        for (int m = 0; m < MEMBERS; ++m) {
-                            const float x = mine[m].x - q.x, y = mine[m].y - q.y, z = mine[m].z - q.z;
-                            const float r2 = x * x + y * y + z * z;
-                            near |= r2 < REACH * REACH;
-                            own |= r2 == 0;
-                            close |= r2 > 0 && r2 < CLOSE2;
-                        }
-                        near &= !own;
-                        same += own;
-                    }
-                    int number = count;
-#if LANES > 1
-                    const unsigned all = __ballot_sync(group, near);
-                    number += __popc(all & group & ((1u << threadIdx.x % 32) - 1));
-                    count += __popc(all & group);
-#else
-                    count += near;
-#endif
-                    if (near && number < LIST_ROOM) writer.put(number, k + lane);
-                }
+                const int first = (z * BINS_Y + y) * BINS_X + columns.x;
+                k = first ? s.end[first - 1] : 0;
+                stop = s.end[first + columns.y - columns.x];
             }
+            if (++y > lines.y) y = lines.x, ++z;
+        }
+        for (int turns = __reduce_max_sync(~0u, (stop - k + LANES - 1) / LANES); turns > 0; --turns, k += LANES) {
+            bool near = false;
+            if (k + lane < stop) {
+                const float4 q = s.place[k + lane];
+                bool own = false;
+#pragma unroll
+                for (int m = 0; m < MEMBERS; ++m) {
+                    const float x = mine[m].x - q.x, y = mine[m].y - q.y, z = mine[m].z - q.z;
+                    const float r2 = x * x + y * y + z * z;
+                    near |= r2 < REACH * REACH;
+                    own |= r2 == 0;
+                    close |= r2 > 0 && r2 < CLOSE2;
+                }
+                near &= !own;
+                same += own;
+            }
+            int number = count;
+#if LANES > 1
+            const unsigned all = __ballot_sync(~0u, near) & group;
+            number += __popc(all & ((1u << threadIdx.x % 32) - 1));
+            count += __popc(all);
+#else
+            count += near;
+#endif
+            if (near && number < LIST_ROOM) writer.put(number, k + lane);
         }
     }
     // Each member has found itself and nobody else in its place.

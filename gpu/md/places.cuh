@@ -18,7 +18,7 @@
 #define BINS_Y (OWN_BINS_Y + 2 * REACH_BINS_Y)
 #define BINS_Z (OWN_BINS_Z + 2 * REACH_BINS_Z)
 #define BINS (BINS_X * BINS_Y * BINS_Z)
-#define OWN_BINS (OWN_BINS_X * OWN_BINS_Y * OWN_BINS_Z)
+#define WAY (WAY_X * WAY_Y * WAY_Z)
 // Groups of MEMBERS particles that a block works on at a time, and how often it must for all its slots.
 #define GROUPS (THREADS / LANES)
 #define PASSES ((SLOTS + GROUPS * MEMBERS - 1) / (GROUPS * MEMBERS))
@@ -46,7 +46,7 @@ DEVICE Shared carve(uint4 *memory) {
     Shared s;
     s.place = (float4 *)memory;
     s.end = (int *)(s.place + LOCALS + 1);
-    s.vote = (unsigned *)(s.end + BINS);
+    s.vote = (unsigned *)(s.end + (BINS > WAY ? BINS : WAY));
     s.counter = (int *)(s.vote + 2);
     s.sums = s.counter + 1;
     s.near = s.sums + 32;

@@ -84,9 +84,15 @@ class Plan:
         x, y, z = found
         return x, y, z
 
+    def way(self, problem: Problem) -> tuple[int, int, int]:
+        """Bins of a brick, of about one particle each, in whose order its particles are kept."""
+        x, y, z = (max(1, round(edge * problem.density ** (1 / 3))) for edge in self.edges(problem))
+        return x, y, z
+
     def shared(self, problem: Problem) -> int:
         """Bytes of shared memory of a block."""
         bins = math.prod(n + 2 * r for n, r in zip(self.own_bins, self.reach_bins(problem), strict=True))
+        bins = max(bins, math.prod(self.way(problem)))
         return (self.room + 1) * 16 + bins * 4 + 16 + 4 * (32 + (2 * MOST_REACH + 1) ** 3)
 
 
@@ -135,7 +141,6 @@ def plan(
     resident = min(resident, fit) or fit
     resident = min(resident, -(-draft.total // info.units))
     grid = min(draft.total, resident * info.units, blocks or MOST_BLOCKS, MOST_BLOCKS)
-    grid = -(-draft.total // -(-draft.total // grid))  # the same number of turns for as many as possible
     return Plan(bricks, members, lanes, threads, resident, grid, skin, _three(own_bins), slots, room, chunks)
 
 

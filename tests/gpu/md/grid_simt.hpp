@@ -116,6 +116,17 @@ inline unsigned __ballot_sync(unsigned lanes, bool yes) {
     });
     return mine.found;
 }
+inline int __reduce_max_sync(unsigned lanes, int value) {
+    struct Given { int value, found; } mine{value, 0};
+    together(lanes, mine, [&](auto of) {
+        int most = INT32_MIN;
+        for (int lane = 0; lane < 32; ++lane)
+            if (lanes >> lane & 1) most = std::max(most, of(lane).value);
+        for (int lane = 0; lane < 32; ++lane)
+            if (lanes >> lane & 1) of(lane).found = most;
+    });
+    return mine.found;
+}
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 
 template <class T> T atomicAdd(T *at, T by) { T old = *at; *at += by; return old; }
