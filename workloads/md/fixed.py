@@ -112,19 +112,17 @@ def velocities(table: Tables, state: State) -> Reals:
 def forces(table: Tables, state: State, candidates: Candidates | None = None) -> Sums:
     """Sums of the forces on all particles. Candidates: those of cell lists unless given."""
     i, j = (candidates or by_cells(table))(state)
-    period = _period(table)
     form = table.format
-    d = state.positions[j] - state.positions[i]
-    d = (d + period // 2) % period - period // 2
-    r2 = np.einsum("nd,nd->n", d, d)
+    d = [_separation(x, i, j, side) for x, side in zip(state.positions.T.copy(), _period(table), strict=True)]
+    r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
     near = np.flatnonzero(r2 < table.cutoff2)
-    i, j, d, r2 = i[near], j[near], d[near], r2[near]
+    i, j, r2 = i[near], j[near], r2[near]
     k = strength(table, r2, state.kinds[i], state.kinds[j])
-    f = round_odd(k[:, None] * d, form.position)
     total = np.zeros((3, len(state.positions)), np.int64)
     for axis in range(3):
-        np.add.at(total[axis], j, f[:, axis])
-        np.subtract.at(total[axis], i, f[:, axis])
+        f = round_odd(k * d[axis][near], form.position)
+        np.add.at(total[axis], j, f)
+        np.subtract.at(total[axis], i, f)
     half = 1 << (form.sums - 1)
     total = ((total + half) & (2 * half - 1)) - half
     flags = Flags.CLOSE if bool((r2 < table.close2).any()) else Flags.NONE
@@ -244,6 +242,14 @@ def check(system: System, flags: Flags) -> None:
         raise RuntimeError(f"{system.name}: two particles came closer than {system.closest:g}: the table ends there")
     if flags & Flags.FAST:
         raise RuntimeError(f"{system.name}: a particle became too fast for its cell or its velocity bits")
+
+
+def _separation(x: Integers, i: Integers, j: Integers, period: int) -> Integers:
+    """x_j - x_i along one axis, of the nearest images: places in the box differ by less than its side."""
+    d = x[j] - x[i]
+    half = period // 2
+    d -= period * ((d >= half).astype(np.int64) - (d < -half))
+    return np.asarray(d)
 
 
 def _period(table: Tables) -> Integers:

@@ -20,7 +20,7 @@ from workloads.md.system import System, check_positions
 
 Floats = NDArray[Any]
 #: Skin over cutoff.
-SKIN = 0.12
+SKIN = 0.2
 
 
 @dataclass(frozen=True)
@@ -66,22 +66,27 @@ def energy_and_forces(
     """
     i, j = near
     kind = positions.dtype
-    box = np.array(system.box, kind)
-    d = positions[j] - positions[i]
-    d -= box * np.round(d / box)
-    r2 = np.einsum("nd,nd->n", d, d)
+    d = [separation(x, i, j, kind.type(side)) for x, side in zip(positions.T.copy(), system.box, strict=True)]
+    r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
     keep = np.flatnonzero(r2 < kind.type(system.cutoff) ** 2)
-    i, j, d, r2 = i[keep], j[keep], d[keep], r2[keep]
+    i, j, r2 = i[keep], j[keep], r2[keep]
     if len(r2) and r2.min() == 0:
         at = int(r2.argmin())
         raise RuntimeError(f"{system.name}: particles {int(i[at])} and {int(j[at])} are at the same place")
     u, g = pair(system, r2, kinds[i], kinds[j])
     total = np.zeros((3, len(positions)), kind)
     for axis in range(3):
-        f = g * d[:, axis]
+        f = g * d[axis][keep]
         np.add.at(total[axis], j, f)
         np.subtract.at(total[axis], i, f)
     return float(u.sum()), np.ascontiguousarray(total.T)
+
+
+def separation(x: Floats, i: Indices, j: Indices, side: Any) -> Floats:
+    """x_j - x_i along one axis, of the nearest images; `side` of the box in the type of x."""
+    d: Floats = x[j] - x[i]
+    d -= side * np.rint(d * (1 / side))
+    return d
 
 
 def run(system: System, start: Moment, steps: int, every: int = 1) -> Iterator[Moment]:

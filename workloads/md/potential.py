@@ -8,7 +8,7 @@ exact derivative of the switched energy.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,27 @@ def switching(system: System, r: Floats) -> tuple[Floats, Floats]:
     width = r.dtype.type(system.cutoff - system.switch)
     t = np.clip((r - r.dtype.type(system.switch)) / width, 0, 1).astype(r.dtype)
     t2 = t * t
-    return 1 - t2 * t * (10 - 15 * t + 6 * t2), -30 * t2 * (1 - t) ** 2 / width
+    rest = 1 - t
+    return 1 - t2 * t * (10 - 15 * t + 6 * t2), -30 * t2 * (rest * rest) / width
 
 
-def power(system: System, r2: Floats, exponent: int) -> tuple[Floats, Floats]:
-    """u and g of S(r) r^-exponent, an even exponent; type of r2."""
+def power(system: System, r2: Floats, exponent: Literal[6, 12]) -> tuple[Floats, Floats]:
+    """u and g of S(r) r^-exponent; type of r2."""
+    six, twelve = powers(system, r2)
+    return six if exponent == 6 else twelve
+
+
+def powers(system: System, r2: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """u and g of S(r) r^-6, and of S(r) r^-12; type of r2."""
     inverse = 1 / r2
-    plain = inverse ** (exponent // 2)
+    six = inverse * inverse * inverse
+    twelve = six * six
     if system.switch is None:
-        return plain, exponent * plain * inverse
+        return (six, 6 * six * inverse), (twelve, 12 * twelve * inverse)
     r = np.sqrt(r2)
     s, slope = switching(system, r)
-    return plain * s, plain * (exponent * s * inverse - slope / r)
+    g_s, g_slope = s * inverse, slope / r
+    return (six * s, six * (6 * g_s - g_slope)), (twelve * s, twelve * (12 * g_s - g_slope))
 
 
 def ewald(system: System, r2: Floats) -> tuple[Floats, Floats]:
@@ -58,8 +67,7 @@ def pair(system: System, r2: Floats, kinds_i: NDArray[np.uint8], kinds_j: NDArra
     kind = r2.dtype
     repel = (4 * system.epsilon() * system.sigma() ** 12).astype(kind)
     attract = (4 * system.epsilon() * system.sigma() ** 6).astype(kind)
-    u12, g12 = power(system, r2, 12)
-    u6, g6 = power(system, r2, 6)
+    (u6, g6), (u12, g12) = powers(system, r2)
     if len(system.species) == 1:
         u, g = repel[0, 0] * u12 - attract[0, 0] * u6, repel[0, 0] * g12 - attract[0, 0] * g6
     else:

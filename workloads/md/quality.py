@@ -4,8 +4,8 @@
   float64 oracle's. Start states are exact in float32, so this is what the arithmetic adds; in `fixed` that includes the
   rounding of positions.
 * `energy_drift`, of cases with traces (`workloads.md.traces`): RMS of the slopes of several runs from different
-  states, in k T per particle and 10,000 steps. A mean of slopes of both signs would flatter. `energy_drift_error` is its
-  standard error from run to run.
+  states, in k T per particle and 10,000 steps. A mean of slopes of both signs would flatter. `energy_drift_error` is
+  its standard error from run to run.
 * `energy_deviation`: standard deviation of the energy around the lines, in k T per particle, RMS over the runs.
 * `momentum`: see `traces.Trace`; the worst of the runs.
 """

@@ -24,6 +24,8 @@ BOLTZMANN = {"reduced": 1.0, "molar": 0.00831446262}
 #: The unit of time in picoseconds. Reduced units become seconds by taking the particles to be argon:
 #: sigma 3.405 A, epsilon 119.8 K k_B, mass 39.948 g/mol.
 PICOSECONDS = {"reduced": 2.1564, "molar": 1.0}
+#: A cell edge that is the cutoff may come out a rounding below it.
+EXACT = 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class System:
             raise ValueError(f"{self.name}: switching from {self.switch:g}, but the cutoff is {self.cutoff:g}")
         if self.ewald is None and any(s.charge for s in self.species):
             raise ValueError(f"{self.name}: charges need an Ewald coefficient")
-        if self.cells_hold_the_cutoff and min(self.cell_edges) < self.cutoff:
+        if self.cells_hold_the_cutoff and min(self.cell_edges) < self.cutoff * EXACT:
             raise ValueError(f"{self.name}: a cell edge of {min(self.cell_edges):g}, but the cutoff is {self.cutoff:g}")
 
     @property
@@ -132,7 +134,8 @@ class System:
     def epsilon(self) -> Reals:
         """(kinds, kinds): the geometric mean of the two, Berthelot's rule."""
         each = np.array([s.epsilon for s in self.species])
-        return np.sqrt(each[:, None] * each)
+        mixed: Reals = np.sqrt(each[:, None] * each)
+        return mixed
 
     def charges(self) -> Reals:
         """(kinds, kinds): Coulomb's constant times the product of the charges."""

@@ -5,8 +5,8 @@ The unit of length is edge / 2^position, of velocity edge / 2^(position + veloci
 
 Entries. With R = r^2 in units of edge^2 / 2^(segments + bins + delta), a segment s holds R of one power of two, and
 has 2^bins bins. `base` is the value at the lower end of a bin, `slope` the difference to that of the next. A straight
-line over a convex function lies above it, by h^2 f'' / 12 in the mean; every value is lowered by that, so the mean error
-over a bin is zero.
+line over a convex function lies above it, by h^2 f'' / 12 in the mean; every value is lowered by that, so that the mean
+error over a bin is zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.md import potential
-from workloads.md.system import Reals, System
+from workloads.md.system import EXACT, Reals, System
 
 Integers = NDArray[np.int64]
 
@@ -111,7 +111,7 @@ def check_mapping(system: System, least: int = 3) -> None:
     edges = system.cell_edges
     if min(system.cells) < least:
         raise ValueError(f"{system.name}: {min(system.cells)} cells a side, but the mapping needs at least {least}")
-    if min(edges) < system.cutoff:
+    if min(edges) < system.cutoff * EXACT:
         raise ValueError(f"{system.name}: a cell edge of {min(edges):g}, but the cutoff is {system.cutoff:g}")
     if max(edges) - min(edges) > 1e-9 * max(edges):
         raise ValueError(
@@ -129,7 +129,7 @@ def tables(system: System, form: Format) -> Tables:
     if close2 < one >> form.segments:
         end = edge * 2 ** (-form.segments / 2)
         raise ValueError(
-            f"{system.name}: {form.segments} segments end at r = {end:g}, but particles come as close as {system.closest:g}"
+            f"{system.name}: {form.segments} segments end at r = {end:g}, but particles come within {system.closest:g}"
         )
     if form.address_bits > 2 * form.position:
         raise ValueError(f"{system.name}: {form.address_bits} bits of table address, but r^2 has {2 * form.position}")
@@ -166,18 +166,23 @@ def _terms(system: System) -> tuple[list[Reals], list[Callable[[Reals], Reals]]]
 
 
 def _table(system: System, form: Format, g: Callable[[Reals], Reals], factor: float) -> tuple[Reals, Reals]:
-    """Values and differences of one term, rounded, lowest segment of r^2 last."""
+    """Values and differences of one term, rounded, largest r^2 first by segment; flat below `closest`."""
     edge2 = system.cell_edges[0] ** 2
     bins = 1 << form.bins
+    # The knot at or below `closest`: from there down all entries are its.
+    closest = system.closest**2 / edge2
+    last = math.floor(-math.log2(closest))
+    spacing = 2.0 ** -(last + 1) / bins
+    lowest = math.floor(closest / spacing) * spacing
     base, slope = np.zeros((form.segments, bins)), np.zeros((form.segments, bins))
     above = None
     for s in range(form.segments):
         width = 2.0 ** -(s + 1) / bins
-        knots = 2.0 ** -(s + 1) + width * np.arange(-1, bins + 2)
-        f = factor * g(np.maximum(knots * edge2, system.closest**2))
-        values = np.round(f[1:-1] - (f[:-2] - 2 * f[1:-1] + f[2:]) / 12)
+        knots = np.maximum(2.0 ** -(s + 1) + width * np.arange(bins + 1), lowest)
+        below, here, beyond = (factor * g((knots + off) * edge2) for off in max(width, spacing) * np.array([-1, 0, 1]))
+        values = np.round(here - (below - 2 * here + beyond) / 12)
         if above is not None:
-            values[-1] = above  # the next bin is the first of the segment above, the same entry
+            values[-1] = above  # the next bin is the first of the segment above
         base[s], slope[s] = values[:-1], np.diff(values)
         above = values[0]
     return base.ravel(), slope.ravel()
