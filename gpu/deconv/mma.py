@@ -1,8 +1,9 @@
 """`deconv` on NVIDIA's tensor cores (Hopper): which kernels there are for a layer and a batch; see `gpu.deconv.launch`.
 
-`mma_gather.cu` does layers of many channels, `mma_halo.cu` those of many positions, `mma_scatter.cu` those of few
-output channels. Which tiles are fastest for a layer and a batch was found on an H200 and is in `mma_tuned.json`. Of its
-batches the nearest one counts; for a shape that is not there `every` lists what is worth a try.
+`mma_gather.cu` does layers of many channels, `mma_halo.cu` those of many positions, `mma_scatter.cu` and `mma_rows.cu`
+those of few output channels, `mma_pair.cu` a layer of the last kind with the one before it. Which tiles are fastest for
+a layer and a batch was found on an H200 and is in `mma_tuned.json`. Of its batches the nearest one counts; for a shape
+that is not there `every` lists what is worth a try. Whether a pair is faster than two layers is timed for each batch.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from gpu.deconv import mma_gather, mma_halo, mma_rows, mma_scatter, mma_tuned
+from gpu.deconv import mma_gather, mma_halo, mma_pair, mma_rows, mma_scatter, mma_tuned
 from gpu.deconv.launch import Stage, Unsupported
 from gpu.deconv.layout import NUMBERS, Network
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
 from gpu.deconv.mma_numbers import ARITHMETICS, numbers
+from gpu.deconv.mma_pair import Pair
 from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
 from gpu.runtime.device import Info
 from workloads.deconv.layer import Layer
 
-Choice = Gather | Halo | Rows | Scatter
+Choice = Gather | Halo | Pair | Rows | Scatter
 VARIANT = "wgmma"
 FILES = tuple(
     f"gpu/deconv/{name}"
@@ -33,6 +36,7 @@ FILES = tuple(
         "mma_numbers.py",
         "mma_gather.py",
         "mma_halo.py",
+        "mma_pair.py",
         "mma_rows.py",
         "mma_scatter.py",
         "mma_tuned.py",
@@ -41,12 +45,15 @@ FILES = tuple(
         "mma_tile.cuh",
         "mma_gather.cu",
         "mma_halo.cu",
+        "mma_pair.cu",
         "mma_rows.cu",
         "mma_scatter.cu",
     )
 )
 #: Blocks beyond which splitting the products of a tile cannot help.
 _FULL = 600
+#: Steps of a tile from half of which on it is worth to cut it.
+_LONG = mma_gather.FEWEST_STEPS
 #: Positions from which on larger tiles are worth a try.
 _MANY = 2**12
 
@@ -68,9 +75,15 @@ def _fits(network: Network, arithmetic: str) -> bool:
 
 
 def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -> Sequence[Choice]:
-    """What tuning may try for layer `index` at batch `n`: the best of the table, or a few where it has nothing."""
+    """What tuning may try for layer `index` at batch `n`: the best of the table, or a few if it has none, and pairs."""
     layer = network.layers[index]
-    return mma_tuned.of(layer, arithmetic, n)[:1] or list(every(layer, arithmetic, n))[:6]
+    found = mma_tuned.of(layer, arithmetic, n)[:1] or list(every(layer, arithmetic, n))[:6]
+    found += [replace(c, aligned=True) for c in found if isinstance(c, Gather) and c.balanced]
+    for pair in (Pair(1), Pair(2)):
+        with suppress(Unsupported):
+            mma_pair.stage(network, index, pair, arithmetic, n, info)
+            found.append(pair)
+    return found
 
 
 def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int, info: Info) -> Stage:
@@ -79,6 +92,8 @@ def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int,
         return mma_gather.stage(network, index, choice, arithmetic, n, info)
     if isinstance(choice, Halo):
         return mma_halo.stage(network, index, choice, arithmetic, n)
+    if isinstance(choice, Pair):
+        return mma_pair.stage(network, index, choice, arithmetic, n, info)
     if isinstance(choice, Rows):
         return mma_rows.stage(network, index, choice, arithmetic, n)
     return mma_scatter.stage(network, index, choice, arithmetic, n)
@@ -106,6 +121,8 @@ def _rows(layer: Layer, size: int, n: int) -> Iterator[Rows]:
         for warps in (2, 4, 8):
             if strip <= layer.shape[0] and n * layer.shape[0] >= strip * warps:
                 yield Rows(strip, warps)
+                if mma_rows.row_bytes(layer, size) * warps * 2 + mma_rows.shared(layer, size) <= 226 * 1024:
+                    yield Rows(strip, warps, ahead=2)
 
 
 def _scatters(layer: Layer, size: int, n: int) -> Iterator[Scatter]:
@@ -149,6 +166,15 @@ def _gathers(layer: Layer, size: int, n: int) -> Iterator[Gather]:
                 yield persistent
                 if uneven:
                     yield replace(persistent, group_major=True)
+            balanced = replace(tile, balanced=True)
+            ring = tile.ring(layer, size) * (tile.bm + bn) * 128
+            if (
+                blocks == 1
+                and steps >= 2 * _LONG
+                and tile.bm * bn * 4 <= ring
+                and balanced.shared(layer, size) <= 226 * 1024
+            ):
+                yield balanced
 
 
 def _halos(layer: Layer, size: int, n: int) -> Iterator[Halo]:

@@ -9,11 +9,14 @@
 //
 // The last FETCHERS threads fetch, the others multiply; see `mma_tile.cuh`. With PERSISTENT a block takes one tile after the
 // other, and the next one is fetched while the last one is finished. With SPLIT > 1 the blocks of a cluster share the steps
-// of one tile and add their sums up through shared memory.
+// of one tile and add their sums up through shared memory. With BALANCED (which is PERSISTENT) every block has as many steps
+// as every other, by a plan: blocks + 1 places of their first piece, then of each piece its tile, first step, number of steps,
+// and 0 for a whole tile, -1 for a part that is given away through global memory, or how many blocks before this one have
+// the other parts. What a block gives it does first, and what it takes last; who takes waits for blocks of smaller numbers only.
 //
 // The host defines CIN, UNIT (bytes a copy: 16, or fewer where channels need it), IZ IY IX (sides of the input), OZ OY OX,
 // SZ SY SX (strides), QZ QY QX (positions of the largest phase), OUT, GROUPS, GROUP_MAJOR (all tiles of the group with most
-// taps first), TAPS (most of a group), BLOCKS (a multiprocessor), POSITION_MAJOR, FETCHERS and PERSISTENT (0 or 1).
+// taps first), TAPS (most of a group), BLOCKS (a multiprocessor), POSITION_MAJOR, FETCHERS, PERSISTENT and BALANCED (0 or 1).
 
 constexpr int THREADS = WORKERS + FETCHERS, Q = QZ * QY * QX;
 constexpr int CHUNKS = (CIN * ES + 127) / 128;               // steps of a tap
@@ -35,9 +38,37 @@ struct Place {
     }
 };
 
+constexpr int PIECE = MT * (BN / 2) * WORKERS;  // sums of a tile
+static_assert(!BALANCED || PIECE * 4 <= STAGES * STAGE, "the sums of a tile do not fit the ring");
+
+// The sums of a part of a tile to the block that finishes the tile, and from there. By all workers.
+__device__ __forceinline__ void give(Acc *part, volatile int *there, const Acc (&acc)[MT][BN / 2]) {
+    UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int k = 0; k < BN / 2; ++k)
+        part[(i * (BN / 2) + k) * WORKERS + threadIdx.x] = acc[i][k];
+    __threadfence();
+    some_sync(1, WORKERS);
+    if (threadIdx.x == 0) *there = 1;
+}
+__device__ __forceinline__ void take(Acc (&acc)[MT][BN / 2], const char *room, const Acc *part, volatile int *there,
+                                     uint barrier, int number) {
+    some_sync(1, WORKERS);  // all have read what lay in the room
+    if (threadIdx.x == 0) {
+        while (*there == 0) {}
+        __threadfence();
+        show_to_copies();
+        barrier_expect(barrier, PIECE * 4);
+        bulk_copy(address(room), part, PIECE * 4, barrier);
+        *there = 0;  // for the next launch
+    }
+    barrier_wait(barrier, number & 1);
+    const Acc *const sums = (const Acc *)room + threadIdx.x;
+    UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int k = 0; k < BN / 2; ++k) acc[i][k] += sums[(i * (BN / 2) + k) * WORKERS];
+}
+
 extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     gather(const uint *in, unsigned char *out, const unsigned char *__restrict__ weights, const int *__restrict__ table,
-           const int *__restrict__ columns, const Acc *__restrict__ bias, const signed char *__restrict__ lookup, int n) {
+           const int *__restrict__ columns, const Acc *__restrict__ bias, const signed char *__restrict__ lookup,
+           const int *__restrict__ plan, Acc *parts, int *there, int n) {
     extern __shared__ uint4 shared[];
     char *const base = (char *)shared + (-address(shared) & 1023);
     i64 *const target = (i64 *)(base + RING);                                // of each row: where its numbers go, or -1
@@ -47,19 +78,30 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     const Ring ring{address(base) + BM * 128, STAGE, address(list + (2 * TAPS + 3) / 4 * 4)};
 
     const int tiles = (n * Q + BM - 1) / BM, rank = blockIdx.x % SPLIT, stride = gridDim.x / SPLIT;
+    const uint taken = ring.empty() + 8 * STAGES;  // barrier of the parts that are taken
     let_next_start();
     if (threadIdx.x == 0) {
         any[0] = any[1] = 0;
+        barrier_init(taken, 1);
         ring.start(FETCHERS);
     }
     __syncthreads();
 
+    // What a block does as its `number`th: a tile, or a piece of the plan.
+    const int pieces = BALANCED ? plan[blockIdx.x + 1] - plan[blockIdx.x] : 0;
+    const int *const own_plan = BALANCED ? plan + gridDim.x + 1 + 4 * plan[blockIdx.x] : plan;
+    const auto tile_of = [&](int number) {
+        if (BALANCED) return number < pieces ? own_plan[4 * number] : -1;
+        const int tile = blockIdx.x / SPLIT + number * stride;
+        return tile < tiles * GROUPS ? tile : -1;
+    };
+
     Acc acc[MT][BN / 2];
-    int s = 0, number = 0, tile = blockIdx.x / SPLIT;
+    int s = 0, number = 0, tile;
     if (threadIdx.x >= WORKERS) {
         const int thread = threadIdx.x - WORKERS, unit = thread % 8;
         const uint place = address(base) + thread / 8 * 128 + (unit ^ (thread / 8 & 7)) * 16;
-        for (; tile < tiles * GROUPS; tile += stride, ++number) {
+        for (; (tile = tile_of(number)) >= 0; ++number) {
             const int group = GROUP_MAJOR ? tile / tiles : tile % GROUPS;
             const int first_row = (GROUP_MAJOR ? tile % tiles : tile / GROUPS) * BM;
             const int *const own = table + group * (HEAD + TAPS);
@@ -85,7 +127,8 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
                 from[i] = origin[thread / 8 + FETCHERS / 8 * i];
                 mask[i] = needs[thread / 8 + FETCHERS / 8 * i];
             }
-            const int all = __popc(needed) * CHUNKS, begin = all * rank / SPLIT, steps = all * (rank + 1) / SPLIT - begin;
+            const int all = __popc(needed) * CHUNKS, begin = BALANCED ? own_plan[4 * number + 1] : all * rank / SPLIT;
+            const int steps = BALANCED ? own_plan[4 * number + 2] : all * (rank + 1) / SPLIT - begin;
             if (thread == 0) {
                 any[(number + 1) % 2] = 0;
                 count[number % AHEAD] = steps;
@@ -130,7 +173,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
     } else {
         wait_for_inputs();
         const uint a0 = address(base) + threadIdx.x / 128 * (MT * 64 * 128);
-        for (; tile < tiles * GROUPS; tile += stride, ++number) {
+        for (; (tile = tile_of(number)) >= 0; ++number) {
             const int group = GROUP_MAJOR ? tile / tiles : tile % GROUPS;
             const int first_row = (GROUP_MAJOR ? tile % tiles : tile / GROUPS) * BM;
             const int *const own = table + group * (HEAD + TAPS);
@@ -162,6 +205,17 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, BLOCKS)
             wgmma_wait<0>();
             if (s) ring.done(s - 1);
             if (!PERSISTENT) some_sync(1, WORKERS);  // what follows overwrites the ring
+            if constexpr (BALANCED) {
+                const int role = own_plan[4 * number + 3];
+                for (int k = 1; k <= role; ++k) {  // the ring is free then: no step follows
+                    const int other = blockIdx.x - k;
+                    take(acc, base, parts + (i64)other * PIECE, there + other, taken, k - 1);
+                }
+                if (role < 0) {
+                    give(parts + (i64)blockIdx.x * PIECE, there + blockIdx.x, acc);
+                    continue;
+                }
+            }
             if (SPLIT == 1)
                 finish(out, acc, base + OVER, target, columns + group * ACROSS, bias + group * BN, lookup);
         }

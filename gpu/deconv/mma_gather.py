@@ -22,6 +22,9 @@ ENTRY = "gather"
 #: Taps whose need a bit of one word says.
 MOST_TAPS = 32
 HEAD = 8
+CONSTANTS = ("weights", "table", "columns", "bias", "lookup")
+#: Steps of a block with `balanced`, at least; parts of half as many are not cut off.
+FEWEST_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,10 @@ class Gather:
 
     `split`: blocks that share the products of a tile; `blocks`: those that a multiprocessor must have room for;
     `position_major`: rows are ordered by position, then item, so that blocks at a border need fewer taps;
-    `group_major`: all tiles of the group with most taps go first; `persistent`: a block takes one tile after the other.
+    `group_major`: all tiles of the group with most taps go first; `persistent`: a block takes one tile after the other;
+    `balanced`: so, and tiles are cut so that all blocks have the same number of steps (implies `persistent`);
+    `aligned`: so, where there are fewer tiles than blocks: each is cut into equal parts, and a block has one of them.
+    Tiles with as many steps then need the same weights at the same time.
     """
 
     bn: int
@@ -42,6 +48,8 @@ class Gather:
     position_major: bool = False
     group_major: bool = False
     persistent: bool = False
+    balanced: bool = False
+    aligned: bool = False
 
     @property
     def bm(self) -> int:
@@ -62,12 +70,12 @@ class Gather:
         stages = self.ring(layer, size)
         room = left(64 * self.mt * self.wgs, self.wgs, self.bn, self.split, size)
         ring = stages * (self.bm + self.bn) * 128
-        ring = ring + room if self.persistent else max(ring, room)
-        return 1024 + ring + self.bm * 16 + 48 + (2 * most_taps(layer) + 3) // 4 * 16 + 16 * stages
+        ring = ring + room if self.persistent or self.balanced else max(ring, room)
+        return 1024 + ring + self.bm * 16 + 48 + (2 * most_taps(layer) + 3) // 4 * 16 + 16 * stages + 8
 
     def __str__(self) -> str:
         order = " position-major" * self.position_major + " group-major" * self.group_major
-        order += " persistent" * self.persistent
+        order += " persistent" * self.persistent + " balanced" * self.balanced + " aligned" * self.aligned
         more = f"mt={self.mt} stages={self.stages} split={self.split} blocks={self.blocks}"
         return f"gather {self.bm}x{self.bn} {more}{order}"
 
@@ -164,17 +172,96 @@ def stage(network: Network, index: int, choice: Gather, arithmetic: str, n: int,
     groups = len(constants["table"])
     positions = math.prod(-(-side // spread(layer).stride) for side in layer.shape_out)
     tiles = -(-n * positions // choice.bm)
+    total = min(tiles * groups, info.units * choice.blocks) if choice.persistent else tiles * groups * choice.split
+    plan, scratch = ["lookup"] * 3, {}  # what is not used is not read
+    if choice.balanced:
+        sums, ring = choice.bm * choice.bn * 4, choice.ring(layer, values.size) * (choice.bm + choice.bn) * 128
+        if choice.split > 1 or sums > ring:
+            raise Unsupported(
+                f"{layer.name}: balanced blocks with a split of {choice.split}, {sums} bytes of sums; "
+                f"at most 1, and {ring}"
+            )
+        total, made = planned(layer, choice, constants["table"], n, info.units * choice.blocks, values.size)
+        plan = [f"plan{n}", "parts", "there"]
+        constants = {**constants, plan[0]: made}  # named by the batch: constants of one name are the same for all
+        scratch = {"parts": total * choice.bm * choice.bn * 4, "there": total * 4}
     launch = Launch(
         _text(values, choice, groups),
         ENTRY,
-        ("in", "out", *constants, n),
-        min(tiles * groups, info.units * choice.blocks) if choice.persistent else tiles * groups * choice.split,
+        ("in", "out", *CONSTANTS, *plan, n),
+        total,
         128 * choice.wgs + choice.fetchers,
         choice.shared(layer, values.size),
         OPTIONS,
         dependent=True,
     )
-    return Stage((launch,), constants)
+    return Stage((launch,), constants, scratch)
+
+
+def planned(
+    layer: Layer, choice: Gather, table: NDArray[np.generic], n: int, most: int, size: int
+) -> tuple[int, NDArray[np.int32]]:
+    """(blocks, at most `most`; their plan as `mma_gather.cu` reads it): steps cut into equal parts, tiles in order."""
+    steps = tile_steps(layer, choice, table, n) * chunks(layer, size)
+    if choice.aligned and len(steps) < most:
+        return aligned(steps, most)
+    ends = np.cumsum(steps)
+    blocks = int(max(1, min(most, ends[-1] // FEWEST_STEPS)))
+    cuts = np.arange(blocks + 1) * ends[-1] // blocks
+    edges = np.array([0, *ends])
+    nearest = edges[np.argmin(np.abs(edges[None, :] - cuts[:, None]), axis=1)]
+    cuts = np.where(np.abs(nearest - cuts) < FEWEST_STEPS // 2, nearest, cuts)  # no parts of a step or two
+    places, pieces = [0], []
+    for block in reversed(range(blocks)):  # who takes has a larger number than who gives
+        low, high = int(cuts[block]), int(cuts[block + 1])
+        for tile in range(int(np.searchsorted(ends, low, side="right")), len(steps)):
+            start, end = int(edges[tile]), int(edges[tile + 1])
+            if start >= high:
+                break
+            begin, stop = max(low, start), min(high, end)
+            others = int(np.sum((cuts[1:-1] > start) & (cuts[1:-1] < end)))
+            role = -1 if begin > start else others
+            pieces.append((tile, begin - start, stop - begin, role))
+        places.append(len(pieces))
+    return blocks, np.array([*places, *(number for piece in pieces for number in piece)], np.int32)
+
+
+def aligned(steps: NDArray[np.int64], most: int) -> tuple[int, NDArray[np.int32]]:
+    """(blocks, their plan) with a part of a tile for each: as many parts as `most`, the largest as small as can be."""
+    parts = np.ones(len(steps), np.int64)
+    while parts.sum() < most:
+        largest = int(np.argmax(steps / parts))
+        if steps[largest] < FEWEST_STEPS * (parts[largest] + 1):
+            break
+        parts[largest] += 1
+    pieces: list[tuple[int, int, int, int]] = []
+    for tile, (count, of) in enumerate(zip(steps, parts, strict=True)):
+        edges = np.arange(of + 1) * count // of
+        for part in reversed(range(of)):  # who takes has a larger number than who gives
+            role = -1 if part else int(of) - 1
+            pieces.append((tile, int(edges[part]), int(edges[part + 1] - edges[part]), role))
+    places = range(len(pieces) + 1)
+    return len(pieces), np.array([*places, *(number for piece in pieces for number in piece)], np.int32)
+
+
+def tile_steps(layer: Layer, choice: Gather, table: NDArray[np.generic], n: int) -> NDArray[np.int64]:
+    """Taps that each tile needs, at least 1, in the order in which the kernel counts tiles."""
+    counts = tuple(-(-side // spread(layer).stride) for side in layer.shape_out)
+    places = np.stack(np.unravel_index(np.arange(math.prod(counts)), three(counts)), axis=-1)
+    rows = np.arange(n * len(places))
+    position = rows // n if choice.position_major else rows % len(places)
+    first = np.arange(0, len(rows), choice.bm)
+    found = []
+    for group in table.astype(np.int64):
+        mask = np.zeros(len(places), np.int64)
+        for t in range(group[0]):
+            reach = np.array([np.int8(group[HEAD + t] >> shift & 0xFF) for shift in (16, 8, 0)])
+            source = places - reach
+            mask |= np.all((source >= 0) & (source < three(layer.shape)), axis=1).astype(np.int64) << t
+        needed = np.bitwise_or.reduceat(mask[position], first)
+        found.append([max(1, int(word).bit_count()) for word in needed])
+    per_group = np.array(found)
+    return (per_group if choice.group_major else per_group.T).reshape(-1)
 
 
 def _text(values: Numbers, choice: Gather, groups: int) -> str:
@@ -196,7 +283,8 @@ def _text(values: Numbers, choice: Gather, groups: int) -> str:
         "STAGES": choice.ring(layer, values.size),
         "FETCHERS": choice.fetchers,
         "SPLIT": choice.split,
-        "PERSISTENT": int(choice.persistent),
+        "PERSISTENT": int(choice.persistent or choice.balanced),
+        "BALANCED": int(choice.balanced),
         "BLOCKS": choice.blocks,
         "POSITION_MAJOR": int(choice.position_major),
         "GROUP_MAJOR": int(choice.group_major),

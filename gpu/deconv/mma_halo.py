@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpu.deconv.launch import Launch, Stage, Unsupported
 from gpu.deconv.layout import Network
-from gpu.deconv.mma_gather import chunks, constants_of, left, most_taps, phases, sides, stored, three
+from gpu.deconv.mma_gather import MOST_TAPS, chunks, constants_of, left, most_taps, phases, sides, stored, three
 from gpu.deconv.mma_numbers import Numbers, numbers
 from gpu.deconv.mma_text import OPTIONS, text
 from workloads.deconv.layer import Layer
@@ -46,10 +46,15 @@ def check(layer: Layer, size: int) -> None:
         raise Unsupported(
             f"{layer.name}: {layer.channels_in} channels of {size} bytes; a multiple of 16 bytes is needed"
         )
-    if min(len(p.taps) for p in found) < 1 or any(p.counts != found[0].counts for p in found):
-        raise Unsupported(f"{layer.name}: a phase without taps, or phases of different sizes")
-    if most_taps(layer) > 32 or min(layer.shape[-2:]) < SIDE:
+    fewest, counts = min(len(p.taps) for p in found), sorted({p.counts for p in found})
+    if fewest < 1 or len(counts) > 1:
+        raise Unsupported(
+            f"{layer.name}: a phase of {fewest} taps, phases of {counts} positions; at least 1, and all of one size"
+        )
+    if min(layer.shape[-2:]) < SIDE:
         raise Unsupported(f"{layer.name}: an input of {layer.shape}; at least {SIDE} rows and columns are needed")
+    if most_taps(layer) > MOST_TAPS:
+        raise Unsupported(f"{layer.name}: {most_taps(layer)} taps in a phase; at most {MOST_TAPS}")
 
 
 def reaches(layer: Layer) -> tuple[list[int], list[int]]:

@@ -46,6 +46,18 @@ __device__ __forceinline__ void copies_come(uint barrier) {
 // What was written to shared memory, by this thread or before a barrier that it has passed, may be read by wgmma.
 __device__ __forceinline__ void show_to_wgmma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// What other blocks wrote to global memory, seen by this thread, may be copied in bulk.
+__device__ __forceinline__ void show_to_copies() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// Four matrices of 8 rows of 16 bytes, lane 8 m + r with the address of row r of matrix m: word m of lane 4 g + t is word t
+// of row g.
+__device__ __forceinline__ void load_rows(uint (&to)[4], uint from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
+}
+
 __device__ __forceinline__ void wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -144,7 +156,7 @@ __device__ __forceinline__ int activate(int sum, const signed char *lookup) {
 }
 #else
 __device__ __forceinline__ float activate(float sum, const signed char *) {
-    if (ACT == 1) return fminf(fmaxf(sum, 0.f), 1.f);
+    if (ACT == 1) return __saturatef(sum);
     if (ACT == 2) return 1.f - __fdividef(2.f, 1.f + __expf(2.f * fminf(sum, 30.f)));
     if (ACT == 3) return __fdividef(1.f, 1.f + __expf(fminf(-sum, 60.f)));
     return sum;

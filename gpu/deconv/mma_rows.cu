@@ -9,7 +9,8 @@
 //
 // The host defines CIN, IY IX (sides of the input; IX <= 16 MT), OUT, SY, SX (strides; SX OUT <= 8, outputs are SY IY x SX
 // IX), STRIP (rows of positions of a warp), LOW COUNT (of each phase of rows: smallest reach, how many reaches, as lists),
-// FIRST (their first place in the sums), SLOTS (all of them), REACH, TILES (of columns), MT, WARPS.
+// FIRST (their first place in the sums), SLOTS (all of them), REACH, TILES (of columns), MT, WARPS, AHEAD (rows that a warp
+// has under way; they wait in shared memory, where each lane reads what it has copied itself; 0: in registers).
 
 constexpr int THREADS = 32 * WARPS, STRIPS = (IY + STRIP - 1) / STRIP;
 constexpr int UNITS = CIN * ES / 16, DEEP = (UNITS + 3) / 4;  // 16-byte units of an input; pairs of instructions
@@ -67,20 +68,39 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     wait_for_inputs();
     if (item >= n) return;
 
+    const auto inside = [&](int r, int k, int i) {
+        return (uint)r < IY && (IX == 16 * MT || i * 8 + g < IX) && (UNITS % 4 == 0 || 4 * k + t < UNITS);
+    };
+    const auto source = [&](int r, int k, int i) { return in + ((item * IY + r) * IX + i * 8 + g) * UNITS + 4 * k + t; };
     const auto load = [&](uint4 (&a)[DEEP][2 * MT], int r) {
+        UNROLLED for (int k = 0; k < DEEP; ++k) UNROLLED for (int i = 0; i < 2 * MT; ++i)
+            a[k][i] = inside(r, k, i) ? *source(r, k, i) : make_uint4(0, 0, 0, 0);
+    };
+    constexpr int ROW = DEEP * 2 * MT * 32;  // units of a row of this warp
+    uint4 *const ring = shared + PARTS * 32 + threadIdx.x / 32 * (AHEAD * ROW) + lane;
+    const auto fetch = [&](int r) {
+        uint4 *const to = ring + (r - y0 + most()) % (AHEAD ? AHEAD : 1) * ROW;
         UNROLLED for (int k = 0; k < DEEP; ++k) UNROLLED for (int i = 0; i < 2 * MT; ++i) {
-            const int x = i * 8 + g;
-            const bool inside = (uint)r < IY && (IX == 16 * MT || x < IX) && (UNITS % 4 == 0 || 4 * k + t < UNITS);
-            a[k][i] = inside ? in[((item * IY + r) * IX + x) * UNITS + 4 * k + t] : make_uint4(0, 0, 0, 0);
+            const bool valid = inside(r, k, i);
+            copy<16>(address(to + (k * 2 * MT + i) * 32), valid ? source(r, k, i) : in, valid);
         }
+        copies_commit();
     };
     Acc acc[SLOTS][TILES][MT][4];
     UNROLLED for (int s = 0; s < SLOTS; ++s) UNROLLED for (int j = 0; j < TILES; ++j) UNROLLED for (int i = 0; i < MT; ++i)
         UNROLLED for (int k = 0; k < 4; ++k) acc[s][j][i][k] = 0;
     uint4 a[DEEP][2 * MT], next[DEEP][2 * MT];
-    load(a, y0 - most());
+    if (AHEAD == 0) load(a, y0 - most());
+    for (int k = 0; k < AHEAD; ++k) fetch(y0 - most() + k);
     for (int r = y0 - most(); r < y1 - least(); ++r) {
-        if (DEEP == 1) load(next, r + 1);
+        if constexpr (AHEAD > 0) {
+            copies_wait<AHEAD - 1>();
+            const uint4 *const from = ring + (r - y0 + most()) % AHEAD * ROW;
+            UNROLLED for (int k = 0; k < DEEP; ++k) UNROLLED for (int i = 0; i < 2 * MT; ++i) a[k][i] = from[(k * 2 * MT + i) * 32];
+            fetch(r + AHEAD);
+        } else if (DEEP == 1) {
+            load(next, r + 1);
+        }
         if ((uint)r < IY)
             UNROLLED for (int s = 0; s < SLOTS; ++s) UNROLLED for (int k = 0; k < DEEP; ++k) UNROLLED for (int j = 0; j < TILES; ++j) {
                 const int part = (s * DEEP + k) * TILES + j;
@@ -133,9 +153,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 UNROLLED for (int i = 0; i < MT; ++i) UNROLLED for (int v = 0; v < 4; ++v)
                     acc[s + k][j][i][v] = k + 1 < count_of(f) ? acc[k + 1 < count_of(f) ? s + k + 1 : s][j][i][v] : 0;
         }
-        if (DEEP == 1) {
+        if (AHEAD == 0 && DEEP == 1) {
             UNROLLED for (int i = 0; i < 2 * MT; ++i) a[0][i] = next[0][i];
-        } else {
+        } else if (AHEAD == 0) {
             load(a, r + 1);
         }
     }

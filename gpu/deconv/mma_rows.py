@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,18 +20,21 @@ ENTRY = "rows"
 MOST_INPUTS, COLUMNS = 32, 8
 #: Bytes of weights in shared memory.
 MOST_WEIGHTS = 40 * 1024
+#: Tiles of sums that fit the registers.
+MOST_SUMS = 16
 _LANE = np.arange(32)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What tuning may choose: rows of positions that a warp finishes, and the warps of a block."""
+    """What tuning may choose: rows of positions that a warp finishes, the warps of a block, rows fetched `ahead`."""
 
     strip: int
     warps: int = 4
+    ahead: int = 0
 
     def __str__(self) -> str:
-        return f"rows strip={self.strip} warps={self.warps}"
+        return f"rows strip={self.strip} warps={self.warps}" + f" ahead={self.ahead}" * bool(self.ahead)
 
 
 def slots(layer: Layer) -> tuple[list[list[int]], list[list[int]]]:
@@ -50,13 +54,28 @@ def slots(layer: Layer) -> tuple[list[list[int]], list[list[int]]]:
 def check(layer: Layer, size: int) -> None:
     """Errors: Unsupported for a layer that the kernel cannot do with numbers of `size` bytes."""
     lines, tiles = slots(layer)
-    same = layer.shape_out == tuple(layer.stride * side for side in layer.shape)
-    if layer.dimensions != 2 or not same or layer.shape[1] > MOST_INPUTS or layer.channels_in * size % 16:
-        raise Unsupported(f"{layer.name}: needs rows of up to {MOST_INPUTS} inputs, outputs stride times the inputs")
-    if layer.stride * layer.channels_out > COLUMNS or max(abs(d) for d, _ in layer.taps) > 1 or not all(lines):
-        raise Unsupported(f"{layer.name}: needs up to {COLUMNS} numbers of a position, and taps that reach one further")
-    if shared(layer, size) > MOST_WEIGHTS or sum(map(len, lines)) * len(tiles) > 16:
-        raise Unsupported(f"{layer.name}: more weights than {MOST_WEIGHTS} bytes, or more sums than registers")
+    bytes_in, run = layer.channels_in * size, layer.stride * layer.channels_out
+    reach = max(abs(d) for d, _ in layer.taps)
+    wanted = tuple(layer.stride * side for side in layer.shape)
+    if layer.dimensions != 2 or layer.shape[1] > MOST_INPUTS:
+        raise Unsupported(
+            f"{layer.name}: an input of {layer.shape}; needs an image, at most {MOST_INPUTS} inputs a row"
+        )
+    if layer.shape_out != wanted or bytes_in % 16:
+        raise Unsupported(
+            f"{layer.name}: {layer.shape_out} outputs of {bytes_in} bytes; needs {wanted}, a multiple of 16 bytes"
+        )
+    if run > COLUMNS or reach > 1:
+        raise Unsupported(
+            f"{layer.name}: {run} numbers of a position, taps that reach {reach}; at most {COLUMNS}, and 1"
+        )
+    if not all(lines):
+        raise Unsupported(f"{layer.name}: {sum(not line for line in lines)} phases without taps; each needs one")
+    if shared(layer, size) > MOST_WEIGHTS or sum(map(len, lines)) * len(tiles) > MOST_SUMS:
+        raise Unsupported(
+            f"{layer.name}: {shared(layer, size)} bytes of weights, {sum(map(len, lines)) * len(tiles)} tiles of sums; "
+            f"at most {MOST_WEIGHTS}, and {MOST_SUMS}"
+        )
 
 
 def shared(layer: Layer, size: int) -> int:
@@ -65,12 +84,17 @@ def shared(layer: Layer, size: int) -> int:
     return sum(map(len, lines)) * -(-layer.channels_in * size // 64) * len(tiles) * 512
 
 
+def row_bytes(layer: Layer, size: int) -> int:
+    """Bytes of shared memory for a row of inputs of a warp: whole tiles of 16 inputs, of 64 bytes of channels."""
+    return -(-layer.channels_in * size // 64) * -(-layer.shape[1] // 16) * 1024
+
+
 def stage(network: Network, index: int, choice: Rows, arithmetic: str, n: int) -> Stage:
     """A layer as one launch. Errors: Unsupported."""
     values = numbers(network, index, arithmetic)
     layer = network.layers[index]
     check(layer, values.size)
-    constants = _constants(values)
+    constants = constants_of(values)
     strips = n * -(-layer.shape[0] // choice.strip)
     launch = Launch(
         _text(values, choice),
@@ -78,7 +102,7 @@ def stage(network: Network, index: int, choice: Rows, arithmetic: str, n: int) -
         ("in", "out", *constants, n),
         -(-strips // choice.warps),
         32 * choice.warps,
-        shared(layer, values.size),
+        shared(layer, values.size) + choice.warps * choice.ahead * row_bytes(layer, values.size),
         OPTIONS,
         dependent=True,
     )
@@ -87,8 +111,6 @@ def stage(network: Network, index: int, choice: Rows, arithmetic: str, n: int) -
 
 def _text(values: Numbers, choice: Rows) -> str:
     layer = values.layer
-    lines, tiles = slots(layer)
-    firsts = [sum(len(line) for line in lines[:f]) for f in range(len(lines))]
     macros: dict[str, int | str] = {
         "INT8": int(values.size == 1),
         "CIN": layer.channels_in,
@@ -98,21 +120,30 @@ def _text(values: Numbers, choice: Rows) -> str:
         "SY": layer.stride,
         "SX": layer.stride,
         "STRIP": choice.strip,
-        "LOW": _list(line[0] for line in lines),
-        "COUNT": _list(map(len, lines)),
-        "FIRST": _list(firsts),
-        "SLOTS": sum(map(len, lines)),
-        "REACH": _list(map(_list, tiles)),
-        "TILES": len(tiles),
+        **lists(layer),
         "MT": -(-layer.shape[1] // 16),
         "WARPS": choice.warps,
+        "AHEAD": choice.ahead,
         **values.macros,
     }
     return text("rows", macros)
 
 
+def lists(layer: Layer) -> dict[str, int | str]:
+    """Macros LOW, COUNT, FIRST, SLOTS, REACH and TILES: where the sums of each phase are."""
+    lines, tiles = slots(layer)
+    return {
+        "LOW": braces(line[0] for line in lines),
+        "COUNT": braces(map(len, lines)),
+        "FIRST": braces(sum(map(len, lines[:f])) for f in range(len(lines))),
+        "SLOTS": sum(map(len, lines)),
+        "REACH": braces(map(braces, tiles)),
+        "TILES": len(tiles),
+    }
+
+
 @lru_cache(maxsize=64)
-def _constants(values: Numbers) -> dict[str, NDArray[np.generic]]:
+def constants_of(values: Numbers) -> dict[str, NDArray[np.generic]]:
     """Fragments (slots, deep, tiles, 32 lanes, 16 bytes) of the weights, biases, and the table."""
     layer = values.layer
     lines, tiles = slots(layer)
@@ -140,5 +171,6 @@ def _home(tiles: list[list[int]], phase: int) -> int:
     return next(j for j, tile in enumerate(tiles) if tile[phase] == 0)
 
 
-def _list(values: object) -> str:
-    return "{" + ", ".join(str(v) for v in values) + "}"  # type: ignore[attr-defined]
+def braces(values: Iterable[object]) -> str:
+    """A list in C."""
+    return "{" + ", ".join(str(v) for v in values) + "}"

@@ -8,8 +8,6 @@ from pathlib import Path
 _FOLDER = Path(__file__).parent
 #: NVRTC options: `wgmma` needs the target with an `a`.
 OPTIONS = ("-arch=sm_90a",)
-#: Largest number of columns of one instruction.
-WIDEST = 256
 
 
 def text(kernel: str, macros: Mapping[str, int | str]) -> str:
@@ -23,19 +21,28 @@ def text(kernel: str, macros: Mapping[str, int | str]) -> str:
 
 
 def wgmma(columns: int, int8: bool) -> str:
-    """The function `wgmma(d, a, b, add)`: d (64 x columns) = a b + d, or a b unless `add`; 32 bytes of products.
+    """The functions `wgmma(d, a, b, add)`: d (64 x columns) = a b + d, or a b unless `add`; 32 bytes of products.
 
-    Sums of a thread: d[4 j + 2 h + e] is row 16 warp + 8 h + lane / 4, column 8 j + 2 (lane % 4) + e.
+    a is an operand in shared memory, or 4 words each: word h + 2 u of lane 4 g + t of a warp is word t of 16-byte unit
+    u of its row g + 8 h. Sums of a thread: d[4 j + 2 h + e] is row 16 warp + 8 h + lane / 4, column 8 j +
+    2 (lane % 4) + e.
     """
     count = columns // 2
     registers = ", ".join(f"%{i}" for i in range(count))
     letter = "r" if int8 else "f"
     operands = ", ".join(f'"+{letter}"(d[{i}])' for i in range(count))
     form = f"m64n{columns}k32.s32.s8.s8" if int8 else f"m64n{columns}k16.f32.f16.f16"
-    tail = "" if int8 else ", 1, 1, 0, 0"
-    return (
-        f"__device__ __forceinline__ void wgmma(Acc (&d)[{count}], u64 a, u64 b, int add) {{\n"
-        f'    asm volatile("{{.reg .pred p; setp.ne.b32 p, %{count + 2}, 0; wgmma.mma_async.sync.aligned.{form} '
-        f'{{{registers}}}, %{count}, %{count + 1}, p{tail};}}"\n'
-        f'                 : {operands}\n                 : "l"(a), "l"(b), "r"(add));\n}}\n'
+
+    def function(kind: str, left: str, inputs: str, after: int, tail: str) -> str:
+        return (
+            f"__device__ __forceinline__ void wgmma(Acc (&d)[{count}], {kind}, u64 b, int add) {{\n"
+            f'    asm volatile("{{.reg .pred p; setp.ne.b32 p, %{after + 1}, 0; wgmma.mma_async.sync.aligned.{form} '
+            f'{{{registers}}}, {left}, %{after}, p{tail};}}"\n'
+            f'                 : {operands}\n                 : {inputs}, "l"(b), "r"(add));\n}}\n'
+        )
+
+    words = [f"%{count + i}" for i in range(4)]
+    held = ", ".join(f'"r"(a[{i}])' for i in range(4))
+    return function("u64 a", f"%{count}", '"l"(a)', count + 1, "" if int8 else ", 1, 1, 0, 0") + function(
+        "const uint (&a)[4]", f"{{{', '.join(words)}}}", held, count + 4, "" if int8 else ", 1, 1, 0"
     )

@@ -51,7 +51,7 @@ def _more(layer: Layer, n: int) -> Iterator[mma.Choice]:
             yield choice
         if isinstance(choice, Gather) and choice.bn == wide:
             long = mma_gather.most_taps(layer) > 1 and choice.wgs == 2 and choice.stages == 4
-            if long and (choice.persistent or choice.split > 1):
+            if (long and (choice.persistent or choice.split > 1)) or choice.balanced:
                 yield choice
 
 

@@ -12,13 +12,20 @@ from typing import Any
 
 from gpu.deconv.mma_gather import Gather
 from gpu.deconv.mma_halo import Halo
+from gpu.deconv.mma_pair import Pair
 from gpu.deconv.mma_rows import Rows
 from gpu.deconv.mma_scatter import Scatter
 from workloads.deconv.layer import Layer
 
 FILE = Path(__file__).with_name("mma_tuned.json")
-Choice = Gather | Halo | Rows | Scatter
-_FAMILIES: dict[str, type[Choice]] = {"gather": Gather, "halo": Halo, "rows": Rows, "scatter": Scatter}
+Choice = Gather | Halo | Pair | Rows | Scatter
+_FAMILIES: dict[str, type[Choice]] = {
+    "gather": Gather,
+    "halo": Halo,
+    "pair": Pair,
+    "rows": Rows,
+    "scatter": Scatter,
+}
 
 
 def key(layer: Layer, arithmetic: str) -> str:

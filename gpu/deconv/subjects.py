@@ -121,15 +121,13 @@ class _Baseline(_Case):
         allowed = tolerance(self.case, arithmetic)
         runner, setting, said = self._settings[arithmetic].best(inputs, few, allowed, sets, modes)
         operations, number = WORKLOAD.operations(self.case), np.dtype(NUMBERS[arithmetic]).name
+        warm = said.get(self._module.WARM)
         return Prepared(
             runner,
             {
                 "setting": setting,
                 # What the operator itself reaches, in whatever memory order and launch, beside what users make of it.
-                "conv_transpose_us": min(
-                    (float(w[:-3]) for name, w in said.items() if name.startswith("conv_tr") and w.endswith(" us")),
-                    default=None,
-                ),
+                "conv_transpose_us": float(warm.removesuffix(" us")) if warm else None,
                 "settings_tried": "; ".join(f"{name}: {what}" for name, what in said.items()),
                 "tuned": "fastest median time from launch to completion at this batch",
                 "bare_launch": "1 empty kernel, op by op",

@@ -22,6 +22,8 @@
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
 #define __expf expf
+#define __saturatef(x) std::min(std::max((x), 0.f), 1.f)
+#define __threadfence()
 #define __fdividef(a, b) ((a) / (b))
 
 struct alignas(8) uint2 { unsigned x, y; };
@@ -166,6 +168,7 @@ inline void bulk_copy(unsigned to, const void *from, unsigned bytes, unsigned ba
 inline void copies_commit() {}
 template <int LEFT> void copies_wait() {}
 inline void show_to_wgmma() {}
+inline void show_to_copies() {}
 inline void wgmma_begin() {}
 inline void wgmma_commit() {}
 template <int LEFT> void wgmma_wait() {}
@@ -258,6 +261,35 @@ template <class Sum, int N> void wgmma(Sum (&d)[N], uint64_t a, uint64_t b, int 
             for (int column = 0; column < COLUMNS; ++column) {
                 Sum sum = 0;
                 for (int k = 0; k < DEEP; ++k) sum += left[row][k] * right[column][k];
+                Sum &to = of(row / 16 * 32 + row % 8 * 4 + column % 8 / 2).d[column / 8 * 4 + row % 16 / 8 * 2 + column % 2];
+                to = of(0).add ? to + sum : sum;
+            }
+    });
+}
+
+inline void load_rows(unsigned (&to)[4], unsigned from) {
+    struct Given { unsigned *to, from; } mine{to, from};
+    together(block().warps[threadIdx.x / 32], 32, mine, [](auto of) {
+        for (int lane = 0; lane < 32; ++lane)
+            for (int m = 0; m < 4; ++m)
+                std::memcpy(of(lane).to + m, at_address(of(8 * m + lane / 4).from, 16, block()) + lane % 4 * 4, 4);
+    });
+}
+template <class Sum, int N> void wgmma(Sum (&d)[N], const unsigned (&a)[4], uint64_t b, int add) {
+    struct Given { Sum *d; const unsigned *a; uint64_t b; int add; } mine{d, a, b, add};
+    together(block().warpgroups[threadIdx.x / 128], 128, mine, [](auto of) {
+        constexpr int COLUMNS = 2 * N, PER = PER_WORD<Sum>;
+        static Sum left[64][32], right[COLUMNS][32];
+        for (int thread = 0; thread < 128; ++thread) {
+            if (of(thread).b != of(0).b) std::abort();
+            for (int m = 0; m < 4; ++m)
+                numbers(left[thread / 32 * 16 + m % 2 * 8 + thread % 32 / 4] + (m / 2 * 4 + thread % 4) * PER, of(thread).a[m]);
+        }
+        for (int column = 0; column < COLUMNS; ++column) operand_row(right[column], of(0).b, column);
+        for (int row = 0; row < 64; ++row)
+            for (int column = 0; column < COLUMNS; ++column) {
+                Sum sum = 0;
+                for (int k = 0; k < 8 * PER; ++k) sum += left[row][k] * right[column][k];
                 Sum &to = of(row / 16 * 32 + row % 8 * 4 + column % 8 / 2).d[column / 8 * 4 + row % 16 / 8 * 2 + column % 2];
                 to = of(0).add ? to + sum : sum;
             }

@@ -59,6 +59,7 @@ def run(stage: Stage, source: NDArray[Any], out: NDArray[Any], folder: Path, cha
     (launch,) = stage.launches
     memory = np.full(out.nbytes + 2 * _GUARD, 0x5A, np.uint8)
     buffers = {name: _aligned(array) for name, array in (("in", source), *stage.constants.items())}
+    buffers |= {name: _aligned(np.zeros(count, np.uint8)) for name, count in stage.scratch.items()}
     pointers = {name: buffer.ctypes.data for name, buffer in buffers.items()} | {"out": memory.ctypes.data + _GUARD}
     *names, n = launch.args
     found = (ctypes.c_void_p * len(names))(*(pointers[str(name)] for name in names))

@@ -125,13 +125,14 @@ class _Setting:
     """Stands for PyTorch: answers as the oracle, or not."""
 
     NAME, TIER, ARITHMETICS, MODES, SOURCES = "gpu/deconv/torch", "outside baseline", ("fp16",), ("graph",), ()
+    WARM = "alone, warm"
 
     def __init__(self, network, arithmetic):
         self.asked = None
 
     def best(self, inputs, wanted, allowed, sets, modes):
         self.asked = (len(inputs), len(wanted), allowed, sets)
-        return self.asked, "plan, graph", {"plan, graph": "1.0 us"}
+        return self.asked, "plan, graph", {"plan, graph": "1.0 us", self.WARM: "2.5 us"}
 
     @staticmethod
     def tools():
@@ -139,7 +140,7 @@ class _Setting:
 
 
 def test_the_baseline_is_asked_with_distinct_items_and_the_tolerance(monkeypatch):
-    module_like = SimpleNamespace(**{k: getattr(_Setting, k) for k in ("NAME", "TIER", "ARITHMETICS", "MODES")})
+    module_like = SimpleNamespace(**{k: getattr(_Setting, k) for k in ("NAME", "TIER", "ARITHMETICS", "MODES", "WARM")})
     module_like.SOURCES, module_like.tools, module_like.Settings = (), _Setting.tools, _Setting
     monkeypatch.setattr(subjects.importlib, "import_module", lambda name: module_like)
     subject = subjects.baseline("gpu/deconv/torch", "digits", null.Null())
@@ -147,4 +148,5 @@ def test_the_baseline_is_asked_with_distinct_items_and_the_tolerance(monkeypatch
     made = subject.prepare("fp16", ["graph"], inputs, 3)
     assert made.runner == (9, subjects.DISTINCT, tolerance("digits", "fp16"), 3)
     assert made.conditions["setting"] == "plan, graph"
+    assert made.conditions["conv_transpose_us"] == 2.5
     assert subject.item_bytes("fp16") == 2 * (32 + 64)

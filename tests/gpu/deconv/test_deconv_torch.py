@@ -24,12 +24,12 @@ class Faked(Settings):
         super().__init__(Network("digits"), "fp16")
         self.times, self.wrong, self.tf32 = times, wrong, []
         monkeypatch.setattr(module, "configure", self.tf32.append)
-        monkeypatch.setattr(module, "trial", lambda runner: runner.took)
+        monkeypatch.setattr(module, "trial", lambda runner, seconds=0.1: runner.took)
 
     def ways(self, plan, n):
         return tuple(next(w for w in plan.ways if networks.applies(x, w)) for x in self._network.layers)
 
-    def runner(self, plan, mode, inputs, sets):
+    def runner(self, plan, mode, inputs, sets, decoded=None):
         name = self.name(plan, mode)
         if name not in self.times:
             raise RuntimeError("cannot do this\nhere")
@@ -56,6 +56,18 @@ def test_the_fastest_right_setting_counts(monkeypatch):
     assert said["conv_transpose, graph"] == "3.0 us"
     assert said["conv_transpose, eager"] == "WrongError: outputs differ from the oracle's by 1, in 1.0 us"
     assert said["conv_transpose, channels last, compile"] == "RuntimeError: cannot do this"
+    assert said[module.WARM] == "3.0 us"  # the fastest of the operator alone that is right
+
+
+def test_the_operator_alone_is_timed_warm_and_only_if_it_works(monkeypatch):
+    settings = Faked(monkeypatch, {"conv_transpose, graph": 3e-6, "fastest way of each layer, graph": 2e-6})
+    seconds = []
+    monkeypatch.setattr(module, "trial", lambda runner, s=None: seconds.append(s) or runner.took)
+    assert settings.best(INPUTS, WANTED, 0.1, 1)[2][module.WARM] == "3.0 us"
+    assert seconds[-2:] == [module.WARM_SECONDS] * 2
+    assert (
+        module.WARM not in Faked(monkeypatch, {"fastest way of each layer, graph": 2e-6}).best(INPUTS, WANTED, 1, 1)[2]
+    )
 
 
 def test_only_the_launch_modes_that_are_asked_for_are_tried(monkeypatch):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpu.deconv import mma, mma_gather, mma_halo, mma_rows, mma_scatter, mma_tuned
+from gpu.deconv import mma, mma_gather, mma_halo, mma_pair, mma_rows, mma_scatter, mma_tuned
 from gpu.deconv.launch import Unsupported, back_end
 from gpu.deconv.layout import Network
 from gpu.deconv.mma_gather import Gather
@@ -75,13 +76,42 @@ def test_the_nearest_batch_of_the_table_counts(tmp_path, monkeypatch):
         (mma_gather, Layer("up", (4, 4), 5, 8, 4, 2, 1), "up: 5 input channels of 2 bytes"),
         (mma_gather, Layer("up", (5, 5, 5), 8, 8, 5, 1, 2), "up: 125 taps in a phase; at most 32"),
         (mma_halo, Layer("up", (4, 8), 8, 8, 4, 2, 1), r"up: an input of \(4, 8\)"),
-        (mma_rows, Layer("up", (4, 64), 8, 3, 4, 2, 1), "up: needs rows of up to 32 inputs"),
+        (mma_halo, Layer("up", (8, 8), 8, 8, 2, 3), "up: a phase of 0 taps"),
+        (mma_rows, Layer("up", (4, 64), 8, 3, 4, 2, 1), r"up: an input of \(4, 64\).* at most 32 inputs a row"),
+        (mma_rows, Layer("up", (4, 4), 8, 3, 4, 2, 0), r"up: \(10, 10\) outputs of 16 bytes; needs \(8, 8\)"),
+        (mma_rows, Layer("up", (4, 4), 8, 5, 4, 2, 1), "up: 10 numbers of a position, taps that reach 1; at most 8"),
+        (mma_rows, Layer("up", (4, 4), 2048, 3, 4, 2, 1), "up: 262144 bytes of weights.* at most 40960"),
         (mma_scatter, Layer("up", (4, 4), 8, 16, 4, 2, 1), "up: 256 products of an input; at most 128"),
     ],
 )
 def test_layers_beyond_a_kernel_are_refused_by_name(module, layer, said):
     with pytest.raises(Unsupported, match=said):
         module.check(layer, 2)
+
+
+def test_a_pair_of_layers_is_tried_where_it_fits():
+    for case, index in (("celeba", 3), ("mnist", 2)):
+        network = Network(case)
+        found = mma.choices(network, index, "fp16", 64, INFO)
+        assert found[1:] == [mma_pair.Pair(1), mma_pair.Pair(2)]
+        stage = mma.stage(network, index, found[-1], "fp16", 64, INFO)
+        assert stage.layers == 2
+        assert stage.launches[0].shared <= INFO.local_bytes
+    small = replace(INFO, local_bytes=100_000)
+    with pytest.raises(Unsupported, match="deconv4: 179216 bytes of shared memory; at most 100000"):
+        mma.stage(Network("celeba"), 3, mma_pair.Pair(1), "fp16", 64, small)
+    for case, index, said in (
+        ("dcgan", 3, "deconv4: 512 bytes of input channels; needs a multiple of 32, up to 128"),
+        ("celeba", 4, "deconv5: no layer follows"),
+        ("vnet", 0, "up1: no layer follows"),
+    ):
+        with pytest.raises(Unsupported, match=said):
+            mma_pair.check(Network(case), index, 2)
+
+
+def test_balanced_blocks_need_room_for_the_sums():
+    with pytest.raises(Unsupported, match="deconv2: balanced blocks with a split of 2, 8192 bytes of sums; at most 1"):
+        mma.stage(Network("digits"), 1, Gather(32, split=2, balanced=True), "fp16", 1, INFO)
 
 
 def test_blocks_that_do_not_divide_the_rows_are_refused():
@@ -94,7 +124,7 @@ def test_blocks_that_do_not_divide_the_rows_are_refused():
 
 def test_activations_are_not_read_before_the_launch_before_is_complete():
     # A pointer that is const and __restrict__ may be read from the constant cache, before `griddepcontrol.wait`.
-    for name in ("gather", "halo", "rows", "scatter"):
+    for name in ("gather", "halo", "pair", "rows", "scatter"):
         text = (FOLDER / f"mma_{name}.cu").read_text()
         signature = re.search(rf"\b{name}\((.*?)\) \{{", text, re.S)
         assert signature, name
