@@ -12,6 +12,9 @@ IMPLEMENTATIONS = {
     "gpu/deconv/cuda": "gpu.deconv.cuda",
     "gpu/deconv/torch": "gpu.deconv.torch",
     "gpu/md/opencl": "gpu.md.opencl",
+    "gpu/md/cuda": "gpu.md.cuda",
+    "gpu/md/jax_md": "gpu.md.jax_md",
+    "gpu/md/openmm": "gpu.md.openmm",
 }
 
 
@@ -21,6 +24,10 @@ def unavailable(implementation: str) -> str:
         from importlib.util import find_spec
 
         return "" if find_spec("torch") else "PyTorch is not installed (pip install 'gatewarp[torch]')"
+    if implementation in ("gpu/md/jax_md", "gpu/md/openmm"):
+        from importlib import import_module
+
+        return str(import_module(IMPLEMENTATIONS[implementation]).missing())
     if implementation.endswith("/cuda"):
         from gpu.runtime import cuda
 

@@ -127,6 +127,9 @@ class Bricks(DeviceSimulation):
 
     def __init__(self, device: Device, problem: Problem, choice: Plan, batch: int, mode: str) -> None:
         self.problem, self.choice = problem, choice
+        # A place is rounded to binary32, as far from the middle of its brick as the reach.
+        farthest = max(choice.edges(problem)) / 2 + problem.system.cutoff + choice.skin
+        self.resolution = float(np.spacing(np.float32(farthest))) / 12**0.5
         slots, total = choice.total * choice.slots, choice.total
         rows = total * choice.passes * choice.threads
         sizes = {

@@ -6,7 +6,7 @@ and forces of one time). So a measurement is one long trajectory, in which neigh
 often as they need it.
 
 A back end is a module with the names of `BackEnd`; `back_end(info)` says which module serves a device API: `cuda` has
-`gpu.md.warp`, every other has `gpu.md.cells`. An outside baseline is no back end: its module makes its `Simulation`
+`gpu.md.bricks`, every other has `gpu.md.cells`. An outside baseline is no back end: its module makes its `Simulation`
 itself (see `gpu.md.subjects`).
 
 * `supported(problem, info)`: the arithmetics it does; `fp32` means forces in binary32, however positions are kept.
@@ -125,6 +125,6 @@ class BackEnd(Protocol):
 
 def back_end(info: Info) -> BackEnd:
     """The kernels that a device API runs."""
-    module: Any = importlib.import_module("gpu.md.warp" if info.api == "cuda" else "gpu.md.cells")
+    module: Any = importlib.import_module("gpu.md.bricks" if info.api == "cuda" else "gpu.md.cells")
     back: BackEnd = module
     return back
