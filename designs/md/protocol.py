@@ -27,6 +27,10 @@ KIND_BITS, COUNTER_BITS = 8, 48
 INVALID = 8
 
 
+class EngineFault(RuntimeError):
+    """An engine raised a flag: its state is worth nothing; the message says which, and what to do."""
+
+
 class Command(IntEnum):
     """Lowest byte of a command beat."""
 
@@ -132,6 +136,20 @@ def reported(packet: Sequence[int]) -> Status:
         raise ValueError(f"a status of {workers} workers with {len(packet) - 1} beats")
     rows = np.array([unpacked(word, (COUNTER_BITS,) * 3) for word in packet[1:]], np.int64)
     return Status(flags, workers, steps, force, run, particles, lost, rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def check(design: Design, status: Status) -> None:
+    """What a host does with a status. Errors: EngineFault that names each flag that is up, with value and limit."""
+    system, engine = design.system, design.engine
+    said = {
+        int(Flags.OVERFLOW): f"{status.lost} particles lost: a cell got more than the {engine.capacity} of its memory",
+        int(Flags.CLOSE): f"two particles came closer than {system.closest:g}, where the table ends",
+        int(Flags.FAST): f"a particle became too fast for {design.table.format.velocity} bits; take a shorter step",
+        INVALID: "a command, cell or kind came in that the engine does not have",
+    }
+    found = [text for flag, text in said.items() if status.flags & flag]
+    if found:
+        raise EngineFault(f"{system.name} on {engine.name}, after {status.steps} steps: {'; '.join(found)}")
 
 
 def packed(values: Iterable[int], widths: Iterable[int]) -> int:

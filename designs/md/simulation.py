@@ -15,8 +15,8 @@ from designs.md.generate import Design
 from designs.md.protocol import Script
 from workloads.md.tables import Integers
 
-#: Engines of at least so many workers take longer to compile than they gain by the compiler's best.
-MANY = 16
+#: An engine takes longer to compile than a simulation gains by the compiler's best.
+QUICK = BuildOptions(optimise="-O1")
 
 
 class SimulationFailed(RuntimeError):
@@ -66,7 +66,7 @@ def run(design: Design, runs: Sequence[Run], *, seed: int = 1, options: BuildOpt
             vectors={"runs": np.array(table, np.int64)},
             data=[*design.memories, folder / "inputs.bin"],
             seed=seed,
-            options=options or BuildOptions(optimise="-O1" if design.engine.workers >= MANY else ""),
+            options=options or QUICK,
         )
         if not outcome.passed:
             raise SimulationFailed(f"{design.case} ({design.engine}): {outcome.message}")

@@ -10,7 +10,7 @@ from md_systems import CHARGED, ENGINE, SINGLE, start
 
 from designs.flow.verilator import run_verilator
 from designs.md.generate import Design, beat_bits, generate_system, memory_images
-from designs.md.protocol import Script, dumped, packed, reported, unpacked
+from designs.md.protocol import EngineFault, Script, Status, check, dumped, packed, reported, unpacked
 from workloads.md.system import System
 from workloads.md.tables import format_of, tables
 
@@ -81,6 +81,25 @@ def test_status_fields(single: Design) -> None:
     assert (status.flags, status.steps, status.particles, status.lost) == (5, 100, 256, 3)
     assert (status.pairs.tolist(), status.stalled.tolist()) == ([1700, 1900], [1, 2])
     assert status.useful == 3600 / (2 * 4000)
+
+
+def test_a_host_names_what_went_wrong(single: Design) -> None:
+    def status(flags: int, lost: int = 0) -> Status:
+        nothing = np.zeros(2, np.int64)
+        return Status(flags, 2, 7, 10, 10, 256, lost, nothing, nothing, nothing)
+
+    check(single, status(0))
+    with pytest.raises(
+        EngineFault,
+        match=r"^single on small, after 7 steps: 3 particles lost: a cell got more than the 20 of its memory$",
+    ):
+        check(single, status(1, lost=3))
+    with pytest.raises(
+        EngineFault, match=r"two particles came closer than 0.75, .*; a particle became too fast for 32"
+    ):
+        check(single, status(6))
+    with pytest.raises(EngineFault, match="a command, cell or kind came in"):
+        check(single, status(8))
 
 
 @pytest.fixture
