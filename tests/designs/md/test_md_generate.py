@@ -95,7 +95,7 @@ def test_a_host_names_what_went_wrong(single: Design) -> None:
     ):
         check(single, status(1, lost=3))
     with pytest.raises(
-        EngineFault, match=r"two particles came closer than 0.75, .*; a particle became too fast for 32"
+        EngineFault, match=r"two particles came closer than 0.75, .*; a particle became too fast"
     ):
         check(single, status(6))
     with pytest.raises(EngineFault, match="a command, cell or kind came in"):
