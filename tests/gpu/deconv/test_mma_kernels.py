@@ -235,7 +235,7 @@ def test_a_wrong_text_is_seen(folder):
         ("pair celeba", Pair(2), "copy<16>(region + number % REGIONS * KEEP", "copy<16>(region"),
         ("pair k4", Pair(2), "lane / 8 % 2", "lane / 8 % 3"),
         ("2d k5", GATHER["2d k5"][-1], "take(acc,", "if (false) take(acc,"),
-        ("rows k4", Rows(4, 2, 2), "fetch(r + AHEAD);", "fetch(r + 1);"),
+        ("rows k4", Rows(4, 2, 2), "fetch(r + AHEAD);", "fetch(r + AHEAD + 1);"),
     ):
         arithmetic = "fp16" if isinstance(choice, Gather) else "fixed8"
         changed = partial(_replaced, before=before, after=after)
