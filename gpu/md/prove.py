@@ -10,7 +10,7 @@ import numpy as np
 
 from gpu.md.bench import Bench
 from gpu.md.checks import energy_change, energy_complaint, judge, rounding_of
-from gpu.md.launch import Array, BadState, Simulation, Snapshot
+from gpu.md.launch import Array, BadState, Simulation, Snapshot, Unsupported
 from gpu.md.layout import Problem
 from gpu.md.oracle import SINGLE, Truth, resolution, truth
 from gpu.runtime.device import open_device
@@ -25,8 +25,8 @@ LARGEST = dict.fromkeys(SYSTEMS, 1)
 BATCHES = (10, 1, 3)
 #: Steps after which the state is compared with float64; larger systems have only their forces checked.
 STEPS, FOLLOWED = 10, 30_000
-#: Steps that a list lives through in a check, several builds.
-LONG = 60
+#: Steps of a check, in which lists are built several times; on a CPU no more than so many entries of lists take.
+LONG, CPU_ENTRIES = 60, 120_000_000
 
 
 def verify(
@@ -42,7 +42,8 @@ def verify(
     """Prove the kernels of a case on one device against float64, `samples` start states, at most LARGEST.
 
     Every choice of tuning at the first batch of BATCHES, the best at the others: forces at the start, positions and
-    velocities after STEPS steps, forces and total energy after LONG steps.
+    velocities after STEPS steps, forces and total energy after LONG steps; fewer on a CPU, which for the largest cases
+    proves one choice.
     """
     problem = Problem(case, system(case))
     opened = open_device(device or api)
@@ -55,15 +56,23 @@ def verify(
                 # The same kernels need not be proved whole at each batch: the first of them stands for the others.
                 todo = [(BATCHES[0], choice) for choice in bench.choices(arithmetic, BATCHES[0])]
                 todo += [(batch, bench.choices(arithmetic, batch)[0]) for batch in BATCHES[1:]]
+                steps = LONG
+                if opened.info.warp == 1:
+                    steps = min(LONG, CPU_ENTRIES // (problem.n * problem.room(problem.system.cutoff)))
+                    todo = todo if steps >= STEPS else todo[-1:]
                 for index, (batch, choice) in enumerate(todo):
                     if progress is not None:
                         progress(f"{name} {case} {arithmetic} batch {batch}, {choice}", index, len(todo))
                     begin = time.perf_counter()
-                    simulation = bench.simulation(arithmetic, choice, batch)
+                    launches = max(1, -(-steps // batch))
                     try:
-                        worst, allowed, said = start.prove(simulation)
-                    finally:
+                        simulation = bench.simulation(arithmetic, choice, batch)
+                    except Unsupported as error:
+                        worst, allowed, said = float("inf"), 0.0, str(error)
+                    else:
+                        worst, allowed, said = start.prove(simulation, launches)
                         simulation.close()
+                    what = f"{bench.back.VARIANT}: {choice}, {launches * batch} steps, {batch} a launch"
                     yield Check(
                         implementation=name,
                         case=case,
@@ -74,7 +83,7 @@ def verify(
                         passed=not said,
                         worst=worst,
                         tolerance=allowed,
-                        detail=f"{bench.back.VARIANT}: {choice}, batch {batch}{'; ' if said else ''}{said}",
+                        detail=f"{what}; {said}" if said else what,
                         seconds=time.perf_counter() - begin,
                     )
     finally:
@@ -102,7 +111,7 @@ class Start:
         *_, last = run(self.problem.system, Moment(self.positions, self.velocities), STEPS, STEPS)
         return last
 
-    def prove(self, simulation: Simulation) -> tuple[float, float, str]:
+    def prove(self, simulation: Simulation, launches: int) -> tuple[float, float, str]:
         """Worst force error relative to the forces, what it may be, and what else is wrong, or ""."""
         problem, rounding = self.problem, rounding_of(simulation)
         try:
@@ -111,7 +120,7 @@ class Start:
             return float("inf"), 0.0, str(error)
         first = judge(problem, simulation.snapshot(), rounding, self.truth(rounding))
         said = [first.complaint]
-        for index in range(-(-LONG // simulation.batch)):
+        for index in range(launches):
             simulation.launch(0)
             if (index + 1) * simulation.batch == STEPS and self.followed is not None:
                 said += self._strayed(simulation.snapshot(), self.followed, rounding)

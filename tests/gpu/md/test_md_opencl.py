@@ -207,7 +207,7 @@ def test_a_wrong_kernel_is_seen(device, monkeypatch, tmp_path, right, wrong, com
     assert right in text
     (tmp_path / "cells.cl").write_text(text.replace(right, wrong))
     monkeypatch.setattr(cells, "_TEXT", tmp_path / "cells.cl")
-    worst, allowed, said = Start(problem(SALT), *start(SALT, 4)).prove(made(device, SALT, CHOICES[0][1], 10))
+    worst, allowed, said = Start(problem(SALT), *start(SALT, 4)).prove(made(device, SALT, CHOICES[0][1], 10), 6)
     assert complaint in said
     assert (worst > allowed) == ("forces are off" in said)
 
