@@ -1,4 +1,8 @@
 // Takes commands and leads the engine through their phases. A command waits until the one before it is done.
+//   LOAD n      n particles follow
+//   RUN n       n steps; flag 0: the first begins with half a kick; flag 1: forces and half a kick after the last
+//   DUMP, STATUS, CLEAR    answer with the state, with counters; empty all cells, flags and counters
+// After a reset all is cleared, too.
 //
 // A step is two phases: FORCE, in which workers do units and the counts of the other half become zero, and MOVE, in which
 // each particle is read from the present half and written to the other, which then is the present one. After it, when

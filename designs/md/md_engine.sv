@@ -5,8 +5,8 @@
 // and meet the particle, read later for that; md_motion moves it; md_place finds its slot in the other half of the master
 // memory, and all workers get the new position and count.
 //
-// Commands and particles, little end first: see README of the streams in docs/md.md. Worker ports are side by side,
-// worker 0 lowest.
+// The beats of both streams are in md_control (commands), md_load (particles) and md_answers. Worker ports are side by
+// side, worker 0 lowest.
 `default_nettype none
 
 module md_engine #(
@@ -112,9 +112,7 @@ module md_engine #(
   localparam int WORDS = CELLS * CAPACITY;
   localparam int GROUP = 8;  // workers that a register of a broadcast drives
   localparam int SPREAD = WORKERS > GROUP ? 2 : 1;  // registers of a broadcast
-  localparam int BARE = 3 * P + 3 * VELOCITY + ID;
-  localparam int STATE = BARE + (KINDS > 1 ? 1 : 0);  // bits of a particle in the master memory
-
+  localparam int STATE = 3 * P + 3 * VELOCITY + ID + 1;  // bits of a particle: {kind, number, velocity, position}
   // Cycles from an address of the walk to its particle.
   localparam int READ = SPREAD + SUM_LATENCY + $clog2(WORKERS + 1);
 
@@ -208,25 +206,24 @@ module md_engine #(
   assign all_occupied = occupied == (CELL + 1)'(CELLS);
 
   // ------------------------------------------------------------------------------------------------- force phase
-  localparam int HOME = ADDRESS + 3 * SUM;
-  wire [WORKERS*HOME-1:0] home_words;
-  wire [HOME-1:0] home_word;
-  wire home_write;
   wire [3*SUM-1:0] home_sum;
   wire [ADDRESS-1:0] home_read;
 
-  md_dispatch #(
+  md_forces #(
       .WORKERS(WORKERS),
       .FILTERS(FILTERS),
       .CELLS_X(CELLS_X),
       .CELLS_Y(CELLS_Y),
       .CELLS_Z(CELLS_Z),
-      .CAPACITY(CAPACITY)
-  ) u_dispatch (
+      .CAPACITY(CAPACITY),
+      .SUM(SUM),
+      .HUGE(HUGE)
+  ) u_forces (
       .clk(clk),
       .rst(rst),
       .start(start_force),
-      .busy(dispatch_busy),
+      .dispatch_busy(dispatch_busy),
+      .collect_busy(collect_busy),
       .count_cell(dispatch_cell),
       .count_value(read_count),
       .unit_valid(unit_valid),
@@ -236,38 +233,13 @@ module md_engine #(
       .unit_z(unit_z),
       .unit_cell(unit_cell),
       .unit_first(unit_first),
-      .unit_count(unit_count)
-  );
-
-  for (genvar w = 0; w < WORKERS; w++) begin : g_home
-    assign home_words[w*HOME+:HOME] = {home_address[w*ADDRESS+:ADDRESS], home_force[w*3*SUM+:3*SUM]};
-  end
-
-  md_collect #(
-      .WORKERS(WORKERS),
-      .BITS(HOME)
-  ) u_collect (
-      .clk(clk),
-      .rst(rst),
-      .s_valid(home_valid),
-      .s_ready(home_ready),
-      .s_data(home_words),
-      .m_valid(home_write),
-      .m_data(home_word),
-      .busy(collect_busy)
-  );
-
-  md_memory #(
-      .WORDS(WORDS),
-      .BITS (3 * SUM),
-      .HUGE (HUGE)
-  ) u_home (
-      .clk(clk),
-      .write(home_write),
-      .write_address(home_word[3*SUM+:ADDRESS]),
-      .write_data(home_word[3*SUM-1:0]),
+      .unit_count(unit_count),
+      .home_valid(home_valid),
+      .home_ready(home_ready),
+      .home_address(home_address),
+      .home_force(home_force),
       .read_address(home_read),
-      .read_data(home_sum)
+      .read_force(home_sum)
   );
 
   // ------------------------------------------------------------------------------------------------- walk over particles
@@ -305,59 +277,11 @@ module md_engine #(
       .unit_count(walk_count)
   );
 
-  // ------------------------------------------------------------------------------------------------- sums
-  wire [WORKERS*(1+ADDRESS)-1:0] sum_bus;
-
-  md_broadcast #(
-      .WORKERS(WORKERS),
-      .GROUP(GROUP),
-      .FLAGS(1),
-      .BITS(1 + ADDRESS)
-  ) u_sum_broadcast (
-      .clk(clk),
-      .rst(rst),
-      .in({clearing ? sweep : walk_address, walk_take || clearing}),
-      .out(sum_bus)
-  );
-
-  for (genvar w = 0; w < WORKERS; w++) begin : g_sum_bus
-    assign {sum_address[w*ADDRESS+:ADDRESS], sum_read[w]} = sum_bus[w*(1+ADDRESS)+:1+ADDRESS];
-  end
-
   // ------------------------------------------------------------------------------------------------- master and motion
-  wire [STATE-1:0] master, coming, placed_state;
-  wire [ADDRESS-1:0] master_at, placed_address;
-  wire [3*P-1:0] master_position, moved_position, load_position;
-  wire [3*VELOCITY-1:0] master_velocity, moved_velocity, load_velocity;
-  wire [CELL-1:0] master_cell, moved_cell, load_cell;
-  wire [ID-1:0] master_id, moved_id, load_id;
-  wire master_kind, moved_kind, load_kind, placed_kind;
+  wire [STATE-1:0] read_particle, moved_particle, load_particle, placed_particle;
+  wire [ADDRESS-1:0] placed_address;
+  wire [CELL-1:0] particle_cell, moved_cell, load_cell;
   wire moved_valid, moved_fast, load_valid;
-
-  md_master #(
-      .WORDS(WORDS),
-      .BITS (STATE),
-      .HUGE (HUGE)
-  ) u_master (
-      .clk(clk),
-      .write(placed),
-      .write_half(half ^ moving),
-      .write_address(placed_address),
-      .write_data(placed_state),
-      .read_half(half),
-      .read_address(master_at),
-      .read_data(master)
-  );
-
-  // {kind, id, velocity, position}; the kind only where there are two.
-  assign {master_id, master_velocity, master_position} = master[BARE-1:0];
-  if (KINDS > 1) begin : g_kind
-    assign master_kind = master[BARE];
-    assign placed_kind = placed_state[BARE];
-  end else begin : g_one_kind
-    assign master_kind = 1'b0;
-    assign placed_kind = 1'b0;
-  end
 
   md_move #(
       .WORKERS(WORKERS),
@@ -372,6 +296,7 @@ module md_engine #(
       .VELOCITY(VELOCITY),
       .SUM(SUM),
       .ID(ID),
+      .HUGE(HUGE),
       .SUMS(SPREAD + SUM_LATENCY)
   ) u_move (
       .clk(clk),
@@ -383,18 +308,16 @@ module md_engine #(
       .sum_force(sum_force),
       .home_address(home_read),
       .home_force(home_sum),
-      .master_address(master_at),
-      .master_id(master_id),
-      .master_kind(master_kind),
-      .master_velocity(master_velocity),
-      .master_position(master_position),
-      .master_cell(master_cell),
+      .read_half(half),
+      .write(placed),
+      .write_half(half ^ moving),
+      .write_address(placed_address),
+      .write_particle(placed_particle),
+      .read_particle(read_particle),
+      .read_cell(particle_cell),
       .moved_valid(moved_valid),
       .moved_cell(moved_cell),
-      .moved_id(moved_id),
-      .moved_kind(moved_kind),
-      .moved_velocity(moved_velocity),
-      .moved_position(moved_position),
+      .moved_particle(moved_particle),
       .moved_fast(moved_fast)
   );
 
@@ -420,16 +343,10 @@ module md_engine #(
       .valid(load_valid),
       .invalid(invalid),
       .cell_index(load_cell),
-      .position(load_position),
-      .velocity(load_velocity),
-      .kind(load_kind),
-      .id(load_id)
+      .particle(load_particle)
   );
 
   assign depart = moving ? walk_take : load_valid;
-
-  assign coming = STATE'(moving ? {moved_kind, moved_id, moved_velocity, moved_position}
-                                : {load_kind, load_id, load_velocity, load_position});
 
   md_place #(
       .CELLS(CELLS),
@@ -440,7 +357,7 @@ module md_engine #(
       .rst(rst),
       .valid(moving ? moved_valid : load_valid),
       .cell_in(moving ? moved_cell : load_cell),
-      .particle(coming),
+      .particle(moving ? moved_particle : load_particle),
       .place(place),
       .place_cell(place_cell),
       .place_count(place_count),
@@ -450,41 +367,39 @@ module md_engine #(
       .address(placed_address),
       .placed_cell(placed_cell),
       .count(placed_count),
-      .placed_particle(placed_state)
+      .placed_particle(placed_particle)
   );
 
-  // ------------------------------------------------------------------------------------------------- broadcast
-  localparam int POS = 1 + ADDRESS + 3 * P + 1 + 1 + CELL + COUNT;
-  wire [WORKERS*POS-1:0] pos_bus;
-  wire tell = sweep_cell_valid && (telling || clearing);
-
-  md_broadcast #(
+  // ------------------------------------------------------------------------------------------------- to the workers
+  md_bus #(
       .WORKERS(WORKERS),
       .GROUP(GROUP),
-      .FLAGS(2),
-      .BITS(POS)
-  ) u_pos_broadcast (
+      .ADDRESS(ADDRESS),
+      .DATA(3 * P + 1),
+      .CELL(CELL),
+      .COUNT(COUNT)
+  ) u_bus (
       .clk(clk),
       .rst(rst),
-      .in({
-        placed ? {placed_count, placed_cell} : {clearing ? COUNT'(0) : read_count, sweep_cell},
-        {placed_kind, placed_state[3*P-1:0]},
-        placed_address,
-        placed || tell,
-        placed
-      }),
-      .out(pos_bus)
+      .position(placed),
+      .address(placed_address),
+      .data({placed_particle[STATE-1], placed_particle[3*P-1:0]}),
+      .placed_cell(placed_cell),
+      .placed_count(placed_count),
+      .tell(sweep_cell_valid && (telling || clearing)),
+      .tell_cell(sweep_cell),
+      .tell_count(clearing ? {COUNT{1'b0}} : read_count),
+      .read(walk_take || clearing),
+      .read_address(clearing ? sweep : walk_address),
+      .pos_write(pos_write),
+      .pos_address(pos_address),
+      .pos_data(pos_data),
+      .count_write(count_write),
+      .count_cell(count_cell),
+      .count_value(count_value),
+      .sum_read(sum_read),
+      .sum_address(sum_address)
   );
-
-  for (genvar w = 0; w < WORKERS; w++) begin : g_pos_bus
-    assign {
-      count_value[w*COUNT+:COUNT], count_cell[w*CELL+:CELL],
-      pos_data[w*(3*P+1)+:3*P+1],
-      pos_address[w*ADDRESS+:ADDRESS],
-      count_write[w],
-      pos_write[w]
-    } = pos_bus[w*POS+:POS];
-  end
 
   // ------------------------------------------------------------------------------------------------- answers
   wire [7:0] flags;
@@ -513,52 +428,40 @@ module md_engine #(
   );
   assign worker_clear = clearing;
 
-  wire dump_valid, dump_last, status_valid, status_last;
-  wire [BEAT-1:0] dump_data, status_data, dump_beat;
-  assign dump_beat = BEAT'({
-    16'(master_cell), 24'(master_id), {7'd0, master_kind}, master_velocity, master_position
-  });
-
-  md_dump #(
-      .BEAT(BEAT),
-      .LATENCY(READ)
-  ) u_dump (
-      .clk(clk),
-      .rst(rst),
-      .start(start_dump),
-      .particles(particles),
-      .busy(dump_busy),
-      .walk_valid(walk_valid && dumping),
-      .walk_ready(dump_ready),
-      .beat(dump_beat),
-      .m_axis_tvalid(dump_valid),
-      .m_axis_tready(m_axis_tready && dumping),
-      .m_axis_tdata(dump_data),
-      .m_axis_tlast(dump_last)
-  );
-
-  md_status #(
+  md_answers #(
       .BEAT(BEAT),
       .WORKERS(WORKERS),
-      .COUNTER(COUNTER)
-  ) u_status (
+      .COUNTER(COUNTER),
+      .LATENCY(READ),
+      .PARTICLE(PARTICLE)
+  ) u_answers (
       .clk(clk),
       .rst(rst),
-      .start(start_status),
-      .busy(status_busy),
-      .engine(BEAT'({lost, particles, run_cycles, force_cycles, steps, 8'(WORKERS), flags})),
+      .start_dump(start_dump),
+      .start_status(start_status),
+      .dumping(dumping),
+      .reporting(reporting),
+      .dump_busy(dump_busy),
+      .status_busy(status_busy),
+      .walk_valid(walk_valid),
+      .walk_ready(dump_ready),
+      .particle({
+        16'(particle_cell),
+        24'(read_particle[STATE-2-:ID]),
+        7'd0,
+        read_particle[STATE-1],
+        read_particle[STATE-2-ID:0]
+      }),
+      .particles(particles),
+      .engine({lost, particles, run_cycles, force_cycles, steps, 8'(WORKERS), flags}),
       .pairs(pairs),
       .candidates(candidates),
       .stalled(stalled),
-      .m_axis_tvalid(status_valid),
-      .m_axis_tready(m_axis_tready && reporting),
-      .m_axis_tdata(status_data),
-      .m_axis_tlast(status_last)
+      .m_axis_tvalid(m_axis_tvalid),
+      .m_axis_tready(m_axis_tready),
+      .m_axis_tdata(m_axis_tdata),
+      .m_axis_tlast(m_axis_tlast)
   );
-
-  assign m_axis_tvalid = dumping ? dump_valid : reporting && status_valid;
-  assign m_axis_tdata = dumping ? dump_data : status_data;
-  assign m_axis_tlast = dumping ? dump_last : status_last;
 
   wire unused = &{1'b0, walk_slot, walk_count};
 endmodule

@@ -1,5 +1,6 @@
 // Reads particles from the stream, one a cycle: `count` of them after `start`. A particle of a cell or a kind that is not
-// there is not let through: `invalid`.
+// there is not let through: `invalid`. A beat, from bit 0 up: position in the cell x, y, z (P bits each), velocity x, y, z
+// (VELOCITY each), kind 8, number 24, cell 16.
 `default_nettype none
 
 module md_load #(
@@ -13,7 +14,8 @@ module md_load #(
     parameter int KINDS = 1,
     parameter int CELLS = 64,
     // Derived.
-    parameter int CELL = $clog2(CELLS)
+    parameter int CELL = $clog2(CELLS),
+    parameter int PARTICLE = 3 * P + 3 * VELOCITY + ID + 1
 ) (
     input wire clk,
     input wire rst,
@@ -30,11 +32,8 @@ module md_load #(
     output logic valid,
     output logic invalid,
     output logic [CELL-1:0] cell_index,
-    // {z, y, x} each.
-    output logic [3*P-1:0] position,
-    output logic [3*VELOCITY-1:0] velocity,
-    output logic kind,
-    output logic [ID-1:0] id
+    // {kind, number, velocity, position}
+    output logic [PARTICLE-1:0] particle
 );
   localparam int REST = 3 * P + 3 * VELOCITY;  // kind 8, id 24, cell 16
 
@@ -64,10 +63,7 @@ module md_load #(
   assign busy = loading || valid || invalid;
 
   always_ff @(posedge clk) begin
-    position <= s_axis_tdata[3*P-1:0];
-    velocity <= s_axis_tdata[3*P+:3*VELOCITY];
-    kind <= kind_in[0];
-    id <= id_in[ID-1:0];
+    particle <= {kind_in[0], id_in[ID-1:0], s_axis_tdata[REST-1:0]};
     cell_index <= cell_in[CELL-1:0];
   end
 

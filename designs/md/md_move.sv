@@ -1,5 +1,7 @@
-// The way of a particle through a step: its address goes to all memories at such times that the sums of all workers, the
-// home sum and the particle itself meet; then md_motion moves it. One particle a cycle.
+// The particles, and their way through a step: an address goes to all memories at such times that the sums of all workers,
+// the home sum and the particle itself meet; then md_motion moves it. One particle a cycle.
+//
+// A particle is {kind, number, velocity, position}; the master memory keeps its kind only where there are two.
 `default_nettype none
 
 module md_move #(
@@ -18,6 +20,8 @@ module md_move #(
     parameter int SUM = 36,
     // Bits of the number of a particle.
     parameter int ID = 24,
+    // 1: as in md_memory.
+    parameter bit HUGE = 0,
     // Cycles from an address to the sums of the workers, at least 2.
     parameter int SUMS = 4,
     // Derived.
@@ -26,7 +30,9 @@ module md_move #(
     parameter int Z = $clog2(CELLS_Z),
     parameter int CELL = $clog2(CELLS_X * CELLS_Y * CELLS_Z),
     parameter int ADDRESS = $clog2(CELLS_X * CELLS_Y * CELLS_Z * CAPACITY),
-    parameter int PLACE = X + Y + Z + CELL
+    parameter int PLACE = X + Y + Z + CELL,
+    parameter int PARTICLE = 3 * P + 3 * VELOCITY + ID + 1,
+    parameter int MEET = SUMS + $clog2(WORKERS + 1)
 ) (
     input wire clk,
     input wire half,
@@ -41,27 +47,32 @@ module md_move #(
     // Answered after two cycles.
     output wire [ADDRESS-1:0] home_address,
     input wire [3*SUM-1:0] home_force,
-    // Answered after three cycles.
-    output wire [ADDRESS-1:0] master_address,
-    input wire [ID-1:0] master_id,
-    input wire master_kind,
-    input wire [3*VELOCITY-1:0] master_velocity,
-    input wire [3*P-1:0] master_position,
-    // Of the particle that is read.
-    output wire [CELL-1:0] master_cell,
 
+    // The master memory: a half is read, a half is written.
+    input wire read_half,
+    input wire write,
+    input wire write_half,
+    input wire [ADDRESS-1:0] write_address,
+    input wire [PARTICLE-1:0] write_particle,
+
+    // The particle of an address as it was, MEET cycles later, and its cell.
+    output wire [PARTICLE-1:0] read_particle,
+    output wire [CELL-1:0] read_cell,
+    // The particle as it is then.
     output wire moved_valid,
     output wire [CELL-1:0] moved_cell,
-    output wire [ID-1:0] moved_id,
-    output wire moved_kind,
-    output wire [3*VELOCITY-1:0] moved_velocity,
-    output wire [3*P-1:0] moved_position,
+    output wire [PARTICLE-1:0] moved_particle,
     output wire moved_fast
 );
   localparam int TREE = $clog2(WORKERS + 1);
-  localparam int MEET = SUMS + TREE;
+  localparam int KEPT = KINDS > 1 ? PARTICLE : PARTICLE - 1;  // bits in the master memory
 
-  wire met_valid;
+  wire met_valid, kind, moved_kind;
+  wire [ID-1:0] id, moved_id;
+  wire [3*VELOCITY-1:0] velocity, moved_velocity;
+  wire [3*P-1:0] position, moved_position;
+  wire [KEPT-1:0] kept;
+  wire [ADDRESS-1:0] master_address;
   wire [X-1:0] x;
   wire [Y-1:0] y;
   wire [Z-1:0] z;
@@ -91,8 +102,32 @@ module md_move #(
   ) u_met (
       .clk(clk),
       .in ({valid, place}),
-      .out({met_valid, x, y, z, master_cell})
+      .out({met_valid, x, y, z, read_cell})
   );
+
+  md_master #(
+      .WORDS(CELLS_X * CELLS_Y * CELLS_Z * CAPACITY),
+      .BITS (KEPT),
+      .HUGE (HUGE)
+  ) u_particles (
+      .clk(clk),
+      .write(write),
+      .write_half(write_half),
+      .write_address(write_address),
+      .write_data(write_particle[KEPT-1:0]),
+      .read_half(read_half),
+      .read_address(master_address),
+      .read_data(kept)
+  );
+
+  if (KINDS > 1) begin : g_kind
+    assign read_particle = kept;
+  end else begin : g_one_kind
+    assign read_particle = {1'b0, kept};
+    wire unused = write_particle[PARTICLE-1];
+  end
+  assign {kind, id, velocity, position} = read_particle;
+  assign moved_particle = {moved_kind, moved_id, moved_velocity, moved_position};
 
   for (genvar d = 0; d < 3; d++) begin : g_total
     wire [(WORKERS+1)*SUM-1:0] parts;
@@ -130,16 +165,16 @@ module md_move #(
       .clk(clk),
       .half(half),
       .drift(drift),
-      .along({met_valid, master_kind, master_id}),
+      .along({met_valid, kind, id}),
       .new_along({moved_valid, moved_kind, moved_id}),
       .force_in(total),
-      .velocity(master_velocity),
-      .position(master_position),
-      .kind(master_kind),
+      .velocity(velocity),
+      .position(position),
+      .kind(kind),
       .x(x),
       .y(y),
       .z(z),
-      .cell_in(master_cell),
+      .cell_in(read_cell),
       .new_velocity(moved_velocity),
       .new_position(moved_position),
       .new_cell(moved_cell),

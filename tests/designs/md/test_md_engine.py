@@ -35,8 +35,8 @@ from designs.lib import closure
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[2] / "designs" / "md"
 PARTS = (
-    "account", "axis", "broadcast", "collect", "control", "counts", "dispatch", "dump", "engine", "load", "master",
-    "memory", "motion", "move", "place", "scale", "status", "walk",
+    "account", "answers", "axis", "broadcast", "bus", "collect", "control", "counts", "dispatch", "dump", "engine",
+    "forces", "load", "master", "memory", "motion", "move", "place", "scale", "status", "walk",
 )  # fmt: skip
 ENGINE = [*closure("delay", "adder_tree", "credit_stream"), *(FOLDER / f"md_{part}.sv" for part in PARTS)]
 SOURCES = [*ENGINE, HERE / "md_worker_model.sv", HERE / "md_engine_dut.sv"]
@@ -75,8 +75,13 @@ class Script:
         self.answers.append((what, now))
 
 
-def play(script: Script, folder: Path, *, seed: int, pace: tuple[float, float] = (0.0, 0.0)) -> list[dict[str, object]]:
-    """Simulate a script and compare every answer with the model; the statuses come back."""
+def play(
+    script: Script, folder: Path, *, seed: int, pace: tuple[float, float] = (0.0, 0.0), abort: int = 0
+) -> list[dict[str, object]]:
+    """Simulate a script and compare every answer with the model; the statuses come back.
+
+    With `abort` the script is begun, and after so many cycles there is a reset before it begins again.
+    """
     print(f"seed {seed}")
     box = script.box
     size = box.beat // 8
@@ -88,7 +93,7 @@ def play(script: Script, folder: Path, *, seed: int, pace: tuple[float, float] =
         HERE / "bench_md_engine.py",
         results=folder,
         parameters=box.parameters,
-        vectors={"words": words, "expect": np.array(sum(lengths)), "pace": np.array(pace)},
+        vectors={"words": words, "expect": np.array(sum(lengths)), "pace": np.array(pace), "abort": np.array(abort)},
         seed=seed,
     )
     assert result.passed, result.message
@@ -147,6 +152,19 @@ def test_runs_equal_the_model(tmp_path: Path) -> None:
     statuses = play(script, tmp_path, seed=seed)
     assert script.model.flags == 0
     assert statuses[1]["run_cycles"] > statuses[1]["force_cycles"] > 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("abort", [300, 700, 1000])
+def test_a_reset_in_the_middle_leaves_nothing(tmp_path: Path, abort: int) -> None:
+    """While particles are loaded, and in the phases of a step: after 216 cycles that clear, and 90 beats."""
+    seed = 8
+    rng = np.random.default_rng(seed)
+    script = Script.of(Box())
+    script.load(random_particles(script.box, rng, 90))
+    script.run(3)
+    script.ask(DUMP)
+    script.ask(STATUS)
+    play(script, tmp_path, seed=seed, abort=abort)
 
 
 def test_pauses_two_kinds_and_many_workers(tmp_path: Path) -> None:

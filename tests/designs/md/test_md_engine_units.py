@@ -354,10 +354,8 @@ def load(rng: np.random.Generator) -> Unit:
     p, velocity, cells = 9, 11, 30
     beat = 3 * p + 3 * velocity + 48
     inputs = {"start": 1, "count": 32, "s_axis_tvalid": 1, "s_axis_tdata": beat}
-    outputs = {
-        "busy": 1, "s_axis_tready": 1, "valid": 1, "invalid": 1, "cell_index": 5, "position": 3 * p,
-        "velocity": 3 * velocity, "kind": 1, "id": 10,
-    }  # fmt: skip
+    bits = 3 * p + 3 * velocity + 11
+    outputs = {"busy": 1, "s_axis_tready": 1, "valid": 1, "invalid": 1, "cell_index": 5, "particle": bits}
     parameters = {"BEAT": beat, "P": p, "VELOCITY": velocity, "ID": 10, "KINDS": 2, "CELLS": cells}
     unit = Unit(Player("md_load", parameters, inputs, outputs))
     wanted: dict[str, dict[int, int]] = {port: {} for port in outputs}
@@ -367,7 +365,7 @@ def load(rng: np.random.Generator) -> Unit:
         for _ in range(120):
             offered = int(rng.random() < 0.7)
             x, v = int(rng.integers(1 << 3 * p)), int(rng.integers(1 << 3 * velocity))
-            kind, name, cell = int(rng.integers(3)), int(rng.integers(1 << 24)), int(rng.integers(34))
+            kind, name, cell = int(rng.integers(3)), int(rng.integers(1 << 24)), int(rng.choice([3, 29, 30, 40]))
             word = x | v << 3 * p | (kind | name << 8 | cell << 32) << 3 * (p + velocity)
             cycle = unit.drive(s_axis_tvalid=offered, s_axis_tdata=word)
             took, good = offered and left > 0, kind < 2 and cell < cells
@@ -377,10 +375,8 @@ def load(rng: np.random.Generator) -> Unit:
             left -= took
             wanted["busy"][cycle + 1] = int(left > 0 or took)
             if took and good:
-                for port, value in (
-                    ("cell_index", cell), ("position", x), ("velocity", v), ("kind", kind), ("id", name % 1024)
-                ):  # fmt: skip
-                    wanted[port][cycle + 1] = value
+                wanted["cell_index"][cycle + 1] = cell
+                wanted["particle"][cycle + 1] = x | v << 3 * p | (name % 1024 | kind << 10) << 3 * (p + velocity)
     wanted["busy"] = {
         c: v for c, v in wanted["busy"].items() if not unit.inputs["start"][min(c, len(unit.inputs["start"]) - 1)]
     }
