@@ -88,13 +88,13 @@ module md_control #(
   state_t state;
   logic [31:0] steps;
   logic last_half, swept, started;
+  logic final_pass, last_step;  // no step is left, or one, as registers: `steps` stays as it is for a pass
   logic [2:0] rest;
   logic [7:0] under_way;
 
   wire [7:0] what = s_axis_tdata[7:0];
   wire take = s_axis_tvalid && state == READY;
   wire run = s_axis_tdata[47:16] != '0 || s_axis_tdata[9];
-  wire final_pass = steps == '0;
 
   assign s_axis_tready = state == READY;
   assign argument = s_axis_tdata[47:16];
@@ -114,7 +114,7 @@ module md_control #(
   wire told = state == TELLING && swept;
   wire force_done = state == FORCING && !start_force && !dispatch_busy && rest == REST && swept;
   wire pass_done = (state == MOVING && moved && all_occupied) || told;
-  wire again = !final_pass && (steps != 32'd1 || last_half);
+  wire again = !final_pass && (!last_step || last_half);
 
   // A unit's busy bits need a cycle after its start.
   always_ff @(posedge clk) begin
@@ -152,9 +152,11 @@ module md_control #(
       drift <= s_axis_tdata[47:16] != '0;
     end else if (pass_done) begin
       steps <= steps - 32'(!final_pass);
-      half_kick <= steps == 32'd1;
-      drift <= steps != 32'd1;
+      half_kick <= last_step;
+      drift <= !last_step;
     end
+    final_pass <= steps == '0;
+    last_step <= steps == 32'd1;
   end
 
   always_ff @(posedge clk) begin

@@ -69,8 +69,8 @@ module md_walk #(
   logic [PLACE-1:0] wait_place;
   logic [ADDRESS-1:0] wait_base;
   logic [COUNT-1:0] wait_count;
-  logic [SIZE-1:0] wait_size;
   logic waiting;
+  wire [SIZE-1:0] wait_size = sizes[wait_count*SIZE+:SIZE];
 
   // The cell whose units go out.
   logic [PLACE-1:0] place;
@@ -107,7 +107,6 @@ module md_walk #(
       wait_place <= {x, y, z, cell_index};
       wait_base <= base;
       wait_count <= count_value;
-      wait_size <= sizes[count_value*SIZE+:SIZE];
     end
     if (start) begin
       x <= '0;
