@@ -40,6 +40,7 @@ module md_queue #(
 
   localparam int ADDRESS = $clog2(WORDS);
   localparam int WIDTH = FILTERS + 1 + DATA;
+  localparam int COUNT = $clog2(FILTERS + 1);
 
   (* no_rw_check *) logic [WIDTH-1:0] memory[WORDS];
   logic [ADDRESS-1:0] write_address, read_address;
@@ -47,13 +48,14 @@ module md_queue #(
   logic filled;  // fill != 0
 
   // Words on their way out: 1 at the memory's output, 2 registered, 3 being taken apart.
-  logic valid1, valid2, valid3, last2, last3;
+  logic valid1, valid2, valid3, last2, last3, more3;
   logic [WIDTH-1:0] word1;
   logic [FILTERS-1:0] mask2, mask3;
   logic [DATA-1:0] data2, data3;
 
-  wire [FILTERS-1:0] rest = mask3 & (mask3 - 1'b1);
-  wire enable3 = !valid3 || rest == '0;
+  // `more3`: valid, and another pair comes after the one at hand. From a count, for it enables all that is before.
+  logic [COUNT-1:0] left3, count2;
+  wire enable3 = !more3;
   wire enable2 = !valid2 || enable3;
   wire enable1 = !valid1 || enable2;
   wire read = filled && enable1;
@@ -63,7 +65,13 @@ module md_queue #(
     if (enable1) word1 <= memory[read_address];
     if (enable2) {mask2, last2, data2} <= word1;
     if (enable3) {mask3, last3, data3} <= {mask2, last2, data2};
-    else mask3 <= rest;
+    else mask3 <= mask3 & (mask3 - 1'b1);
+    left3 <= enable3 ? count2 : left3 - 1'b1;
+  end
+
+  always_comb begin
+    count2 = '0;
+    for (int f = 0; f < FILTERS; f++) count2 = count2 + COUNT'(mask2[f]);
   end
 
   always_ff @(posedge clk) begin
@@ -77,6 +85,7 @@ module md_queue #(
     if (enable1) valid1 <= filled;
     if (enable2) valid2 <= valid1;
     if (enable3) valid3 <= valid2;
+    more3 <= enable3 ? valid2 && count2 > COUNT'(1) : left3 > COUNT'(2);
     if (rst) begin
       write_address <= '0;
       read_address <= '0;
@@ -86,6 +95,7 @@ module md_queue #(
       valid1 <= 1'b0;
       valid2 <= 1'b0;
       valid3 <= 1'b0;
+      more3 <= 1'b0;
     end
   end
 
@@ -97,7 +107,7 @@ module md_queue #(
 
   always_ff @(posedge clk) begin
     pair_valid <= valid3 && mask3 != '0;
-    pair_last  <= valid3 && last3 && rest == '0;
+    pair_last  <= valid3 && last3 && !more3;
     pair_index <= lowest;
     pair_data  <= data3;
     if (rst) begin

@@ -3,8 +3,9 @@
 // taken while additions are on their way: from the fourth cycle after the last `add` on, and added to from the second
 // cycle after `take` on. With two sets one may be added to while the other is emptied.
 //
-// An addition takes four cycles: read, register, add, write. Sums on their way are used instead of what was read: of
-// the word before, when it is added; of the two before that, in the register.
+// An addition takes four cycles: read, register, add, write. Sums on their way are used instead of what was read: that of
+// the addition before, or else of one of the two before that, which wait in a register of their own. Nothing but a
+// register follows the memory, for block RAM is slow.
 `default_nettype none
 
 module md_sums #(
@@ -41,8 +42,8 @@ module md_sums #(
   // Additions by stage: 1 the word comes out of the memory, 2 it is added to, 3 the sum is written, 4 it is old.
   logic add1, add2, add3, set1, set2, set3;
   logic [ADDRESS-1:0] address1, address2, address3;
-  logic same1, same2, same3, same1_2;  // as the addition one, two, three cycles before
-  logic [WIDTH-1:0] addends1, addends2, value2, sums3, sums4;
+  logic same1, same2, same3, same1_2, older_2;  // as the addition one, two, three cycles before
+  logic [WIDTH-1:0] addends1, addends2, value2, older2, sums3, sums4;
 
   logic take1, take_set1;
   logic [ADDRESS-1:0] take_address1;
@@ -62,10 +63,12 @@ module md_sums #(
     same2 <= add2 && add_set == set2 && address == address2;
     same3 <= add3 && add_set == set3 && address == address3;
     same1_2 <= same1;
+    older_2 <= same2 || same3;
 
     addends1 <= addends;
     addends2 <= addends1;
-    value2 <= same2 ? sums3 : same3 ? sums4 : set1 ? read1 : read0;
+    value2 <= set1 ? read1 : read0;
+    older2 <= same2 ? sums3 : sums4;
     sums4 <= sums3;
 
     take1 <= take;
@@ -82,7 +85,8 @@ module md_sums #(
   end
 
   for (genvar i = 0; i < 3; i++) begin : g_sum
-    wire [SUM-1:0] present = same1_2 ? sums3[i*SUM+:SUM] : value2[i*SUM+:SUM];
+    wire [SUM-1:0] present =
+        same1_2 ? sums3[i*SUM+:SUM] : older_2 ? older2[i*SUM+:SUM] : value2[i*SUM+:SUM];
     always_ff @(posedge clk) sums3[i*SUM+:SUM] <= present + addends2[i*SUM+:SUM];
   end
 
