@@ -1,6 +1,6 @@
 // Gives units, of at most FILTERS home particles, to workers that are ready, in turn: a worker that takes a unit ahead
 // does not get it before one that has none. All workers see the same unit; `unit_valid` tells which one it is for. A unit
-// takes two cycles to give away, and a worker many times that to do.
+// takes three cycles to give away, and a worker many times that to do.
 `default_nettype none
 
 module md_dispatch #(
@@ -50,12 +50,15 @@ module md_dispatch #(
 
   wire offered = unit_valid != '0;
   wire taken = (unit_valid & unit_ready) != '0;
+  // Workers are far away: who is ready is looked at a cycle later, and not in the cycle after one has taken a unit.
+  logic [WORKERS-1:0] ready;
+  logic old;
   // The lowest of those that are ready, above the last one that got a unit where there is one.
   logic [WORKERS-1:0] above;
-  wire [WORKERS-1:0] behind = unit_ready & above;
-  wire [WORKERS-1:0] asking = behind != '0 ? behind : unit_ready;
+  wire [WORKERS-1:0] behind = ready & above;
+  wire [WORKERS-1:0] asking = behind != '0 ? behind : ready;
   wire [WORKERS-1:0] chosen = asking & (~asking + WORKERS'(1));
-  wire give = walk_valid && !offered && unit_ready != '0;
+  wire give = walk_valid && !offered && !old && ready != '0;
 
   md_walk #(
       .CELLS_X(CELLS_X),
@@ -83,6 +86,8 @@ module md_dispatch #(
 
   always_ff @(posedge clk) begin
     if (give) {unit_x, unit_y, unit_z, unit_cell, unit_first, unit_count} <= walk_unit;
+    ready <= unit_ready;
+    old   <= taken;
     if (give) above <= ~(chosen | (chosen - WORKERS'(1)));
     if (give || taken) unit_valid <= give ? chosen : '0;
     if (rst) begin
