@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from compare.record import Scalar
 from gpu.md.layout import Problem
-from gpu.runtime.device import Device, Info
+from gpu.runtime.device import Device, DeviceError, Info
 from gpu.runtime.loop import Runner
 
 Array = NDArray[np.float64]
 
 
-class Unsupported(ValueError):
+class Unsupported(DeviceError):
     """A case that a kernel cannot do or memory that does not hold it; the message names the value and the limit."""
 
 

@@ -42,8 +42,8 @@ def test_every_command_has_help_with_an_example(verb: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("verify", "nope"), "unknown workload 'nope'; valid: bcnn, deconv, track"),
-        (("compare", "nope"), "unknown workload 'nope'; valid: bcnn, deconv, track"),
+        (("verify", "nope"), "unknown workload 'nope'; valid: bcnn, deconv, md, track"),
+        (("compare", "nope"), "unknown workload 'nope'; valid: bcnn, deconv, md, track"),
         (("verify", "track", "--case", "nope"), "unknown case 'nope'; valid: embed, compact, exatrkx"),
         (("compare", "track", "--case", "nope"), "unknown case 'nope'; valid: embed, compact, exatrkx"),
         (("verify", "track", "--implementation", "nope"), "unknown implementation 'nope'; valid: designs/track/folded"),

@@ -131,7 +131,7 @@ def test_the_null_device_measures_the_harness():
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        (("trak", "embed", "null"), UnknownNameError, "workload 'trak'; valid: bcnn, deconv, track"),
+        (("trak", "embed", "null"), UnknownNameError, "workload 'trak'; valid: bcnn, deconv, md, track"),
         (("track", "embod", "null"), UnknownNameError, "case 'embod'; valid: embed, compact, exatrkx"),
         (("track", "embed", "opencl:77"), DeviceError, "valid: .*null:0"),
     ],
