@@ -45,6 +45,9 @@ module md_cells #(
     input wire cell_ready,
     output wire [ADDRESS-1:0] cell_address,
     output wire [COUNT-1:0] cell_left,
+    // cell_left is 0, is 1.
+    output wire cell_empty,
+    output wire cell_single,
     // {dz, dy, dx}: dz is 0 or 1, dy and dx are -1, 0 or 1 in two bits.
     output wire [4:0] cell_shift,
     output wire cell_home,
@@ -178,23 +181,32 @@ module md_cells #(
   wire unused_last;
 
   stream_fifo #(
-      .WIDTH(ADDRESS + COUNT + SIZE + 5),
+      .WIDTH(ADDRESS + COUNT + SIZE + 9),
       .DEPTH(4)
   ) u_fifo (
       .clk(clk),
       .rst(rst),
       .s_axis_tvalid(valid4),
       .s_axis_tready(step),
-      .s_axis_tdata({address4, left4, loads4, shift4}),
+      .s_axis_tdata({
+        address4,
+        left4,
+        left4 == COUNT'(0),
+        left4 == COUNT'(1),
+        shift4,
+        shift4 == 5'b0,
+        shift4 == 5'b1_01_01,
+        loads4
+      }),
       .s_axis_tlast(1'b0),
       .m_axis_tvalid(cell_valid),
       .m_axis_tready(cell_ready),
-      .m_axis_tdata({cell_address, cell_left, cell_loads, cell_shift}),
+      .m_axis_tdata({
+        cell_address, cell_left, cell_empty, cell_single, cell_shift, cell_home, cell_last, cell_loads
+      }),
       .m_axis_tlast(unused_last)
   );
 
-  assign cell_home = cell_shift == 5'b0;
-  assign cell_last = cell_shift == 5'b1_01_01;
   // A FIFO with words always shows one.
   assign busy = active || valid1 || valid2 || valid3 || valid4 || cell_valid;
   wire unused = &{1'b0, unused_last};

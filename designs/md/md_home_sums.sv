@@ -53,17 +53,21 @@ module md_home_sums #(
   logic [SIZE-1:0] left;
   logic [INDEX-1:0] index;
   logic [ADDRESS-1:0] address;
-  logic take1, take2;
+  logic take, take_set, take1, take2;
+  logic [INDEX-1:0] take_index;
   wire [3*SUM-1:0] taken;
 
-  // A sum is asked for, is there two cycles later, and waits as `home_force` until it is taken.
-  wire take = sweep || (active && !take1 && !take2 && !home_valid);
+  // A sum is asked for, is there three cycles later, and waits as `home_force` until it is taken.
+  wire ask = active && !take && !take1 && !take2 && !home_valid;
 
   always_ff @(posedge clk) begin
     last_line <= {last_line[2:0], add_last};
     set_line <= {set_line[2:0], add_set};
     freed <= '0;
-    take1 <= take && !sweep;
+    take <= sweep || ask;
+    take_set <= set;
+    take_index <= index;
+    take1 <= take && active;
     take2 <= take1;
 
     if (sweep) begin
@@ -107,6 +111,7 @@ module md_home_sums #(
       full <= '0;
       freed <= '0;
       last_line <= '0;
+      take <= 1'b0;
       take1 <= 1'b0;
       take2 <= 1'b0;
       home_valid <= 1'b0;
@@ -129,8 +134,8 @@ module md_home_sums #(
       .address(add_index),
       .addends(add_force),
       .take(take),
-      .take_set(set),
-      .take_address(index),
+      .take_set(take_set),
+      .take_address(take_index),
       .taken(taken)
   );
 endmodule

@@ -40,7 +40,7 @@ module md_queue #(
 
   localparam int ADDRESS = $clog2(WORDS);
   localparam int WIDTH = FILTERS + 1 + DATA;
-  localparam int COUNT = $clog2(FILTERS + 1);
+  localparam int COUNT = $clog2(FILTERS + 2);
 
   (* no_rw_check *) logic [WIDTH-1:0] memory[WORDS];
   logic [ADDRESS-1:0] write_address, read_address;

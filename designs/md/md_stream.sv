@@ -23,6 +23,8 @@ module md_stream #(
     output wire cell_ready,
     input wire [ADDRESS-1:0] cell_address,
     input wire [COUNT-1:0] cell_left,
+    input wire cell_empty,
+    input wire cell_single,
     input wire [4:0] cell_shift,
     input wire cell_home,
     input wire cell_last,
@@ -59,6 +61,7 @@ module md_stream #(
   logic [FILTERS-1:0] loaded;
   logic [SIZE-1:0] loaded_count, to_load;
   logic own_set, next_set, skip;
+  logic one_left;  // left == 1
 
   wire starts = fresh && cell_home;
   wire [COUNT-1:0] left_now = fresh ? cell_left : left;
@@ -68,8 +71,8 @@ module md_stream #(
   wire [SIZE-1:0] to_load_now = starts ? cell_loads : to_load;
   wire set_now = starts ? next_set : own_set;
 
-  wire empty = left_now == '0;
-  wire final_particle = left_now == COUNT'(1);
+  wire empty = fresh && cell_empty;
+  wire final_particle = fresh ? cell_single : one_left;
   wire skipping = starts ? empty : skip;
   wire blocked = starts && held[next_set];
   wire go = cell_valid && !skipping && room && !blocked;
@@ -81,6 +84,7 @@ module md_stream #(
     if (go) begin
       next_address <= address_now + 1'b1;
       left <= left_now - 1'b1;
+      one_left <= left_now == COUNT'(2);
       own_set <= set_now;
       loaded <= loads ? FILTERS'({loaded_now, 1'b1}) : loaded_now;
       loaded_count <= loaded_count_now + SIZE'(loads);

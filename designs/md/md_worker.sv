@@ -17,10 +17,13 @@
 // A unit costs about as many cycles as the larger of its candidates and its pairs. Units overlap: the stream of one runs
 // while pairs of the one before are queued.
 //
+// Kept apart in synthesis: workers are equal, and are mapped once.
+//
 // The sums start unknown, and so do counts and positions: after a reset the engine reads all sums once and writes all
 // counts. Positions and counts are written, and sums read, only while `idle`.
 `default_nettype none
 
+(* keep_hierarchy *)
 module md_worker #(
     // Bits of a position in its cell.
     parameter int P = 24,
@@ -138,7 +141,7 @@ module md_worker #(
     if (rst) warming <= '1;
   end
 
-  wire cell_valid, cell_ready, cell_home, cell_last, cells_busy;
+  wire cell_valid, cell_ready, cell_home, cell_last, cell_empty, cell_single, cells_busy;
   wire [ADDRESS-1:0] cell_address;
   wire [COUNT-1:0] cell_left;
   wire [4:0] cell_shift;
@@ -168,6 +171,8 @@ module md_worker #(
       .cell_ready(cell_ready),
       .cell_address(cell_address),
       .cell_left(cell_left),
+      .cell_empty(cell_empty),
+      .cell_single(cell_single),
       .cell_shift(cell_shift),
       .cell_home(cell_home),
       .cell_last(cell_last),
@@ -175,8 +180,12 @@ module md_worker #(
       .busy(cells_busy)
   );
 
+  wire room, sums_ready;
+  logic may;
+  always_ff @(posedge clk) may <= room && sums_ready && warm && !rst;
+
   // The stream, at the address of the position memory; two cycles later the position is there.
-  wire room, sums_ready, waits, begin_valid, begin_set;
+  wire waits, begin_valid, begin_set;
   wire [1:0] freed, held;
   wire [ADDRESS-1:0] begin_address;
   wire [SIZE-1:0] begin_count, met;
@@ -196,11 +205,13 @@ module md_worker #(
       .cell_ready(cell_ready),
       .cell_address(cell_address),
       .cell_left(cell_left),
+      .cell_empty(cell_empty),
+      .cell_single(cell_single),
       .cell_shift(cell_shift),
       .cell_home(cell_home),
       .cell_last(cell_last),
       .cell_loads(cell_loads),
-      .room(room && sums_ready && warm),
+      .room(may),
       .freed(freed),
       .held(held),
       .begin_valid(begin_valid),
@@ -294,12 +305,13 @@ module md_worker #(
   wire [INDEX-1:0] issued_index;
   wire [DATA-1:0] issued_data;
 
-  // From `room` to the push: the stream's register, memory 2, filters 5, push 1, the count and `room` itself 2.
+  // On their way when `room` falls: at most 12 words. The stream's register, memory 2, filters 5, the push, the count,
+  // `room` and `may`.
   md_queue #(
       .FILTERS(FILTERS),
       .DATA(DATA),
       .WORDS(QUEUE),
-      .MARGIN(12)
+      .MARGIN(16)
   ) u_queue (
       .clk(clk),
       .rst(rst),

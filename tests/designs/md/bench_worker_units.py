@@ -68,6 +68,8 @@ async def md_cells(dut: Any) -> None:
         if ready and dut.cell_valid.value == 1:
             names = ("cell_address", "cell_left", "cell_shift", "cell_home", "cell_last", "cell_loads")
             got.append(tuple(int(getattr(dut, name).value) for name in names))
+            assert dut.cell_empty.value == (got[-1][1] == 0)
+            assert dut.cell_single.value == (got[-1][1] == 1)
             assert dut.busy.value == 1
         if offered and dut.unit_ready.value == 1:
             units.pop(0)
@@ -126,6 +128,7 @@ async def md_stream(dut: Any) -> None:
         if not offered and cells and (fast or rng.random() < 0.8):
             for name, value in zip(("address", "left", "shift", "home", "last", "loads"), cells[0], strict=True):
                 getattr(dut, f"cell_{name}").value = int(value)
+            dut.cell_empty.value, dut.cell_single.value = int(cells[0][1] == 0), int(cells[0][1] == 1)
             offered = True
         dut.cell_valid.value = int(offered)
         room = fast or rng.random() < 0.7
