@@ -6,8 +6,9 @@
 
 struct Force { float x, y, z; };
 
-// Forces on the members of this thread's group, complete in every lane of the group.
-DEVICE void forces_of(const Shared &s, const float4 *mine, const Chunk *list, int chunks, Force *sum) {
+// Forces on the members of this thread's group, complete in every lane of the group. `next`: the first chunk of the list.
+DEVICE void forces_of(const Shared &s, const float4 *mine, const Chunk *list, Entries next, int chunks,
+                      Force *sum) {
     Partners all[MEMBERS];
 #pragma unroll
     for (int m = 0; m < MEMBERS; ++m) all[m] = partners((int)mine[m].w), sum[m] = {0.0f, 0.0f, 0.0f};
@@ -22,8 +23,6 @@ DEVICE void forces_of(const Shared &s, const float4 *mine, const Chunk *list, in
                 sum[b].x -= f * x, sum[b].y -= f * y, sum[b].z -= f * z;
             }
     }
-    Entries next;
-    next.load(list, 0);
     for (int c = 0; c < chunks; ++c) {
         const Entries now = next;
         next.load(list, c + 1);
@@ -73,7 +72,7 @@ DEVICE int4 drift(int4 at, float4 v, int4 from, int *status, unsigned *vote) {
     if (!(x * x + y * y + z * z < FAR * FAR)) complain(status, vote, TOO_FAST);  // also when it is not a number
     at.x += __float2int_rn(v.x), at.y += __float2int_rn(v.y), at.z += __float2int_rn(v.z);
     const float dx = (at.x - from.x) * UNIT_X, dy = (at.y - from.y) * UNIT_Y, dz = (at.z - from.z) * UNIT_Z;
-    if (dx * dx + dy * dy + dz * dz > LEASH * LEASH) atomicOr(vote, 1u);
+    if (dx * dx + dy * dy + dz * dz > LEASH * LEASH) atomicOr(vote, WANTS);
     return at;
 }
 DEVICE void kick(float4 &v, float4 force, int kind, float part) {
@@ -81,7 +80,12 @@ DEVICE void kick(float4 &v, float4 force, int kind, float part) {
     v.x += by * (1.0f / UNIT_X) * force.x, v.y += by * (1.0f / UNIT_Y) * force.y, v.z += by * (1.0f / UNIT_Z) * force.z;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+#if CLUSTER
+#define TOGETHER __cluster_dims__(GRID, 1, 1)
+#else
+#define TOGETHER
+#endif
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, RESIDENT)
 advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *force, int4 *reference, int *own,
         int *incoming, unsigned *words, int *locals, Chunk *lists, int *chunks, int *state, int steps) {
     extern __shared__ uint4 memory[];
@@ -92,6 +96,11 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
     bool renew = !state[1];
     const int lane = threadIdx.x % LANES;
     if (threadIdx.x == 0) *s.vote = 0;
+    int count = 0, found = 0;  // own particles and locals of the brick in work
+    if (SETTLED && !renew) {
+        count = own[blockIdx.x], found = locals[blockIdx.x];
+        for (int k = threadIdx.x; k < found; k += THREADS) s.words[k] = words[(size_t)blockIdx.x * LOCALS + k];
+    }
     everyone(barrier, turn, s.vote);  // all have read the state
 
     if (steps > 0) {  // the first half kick and move, with the forces that the last launch left
@@ -105,7 +114,7 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
                 next[slot] = drift(at, v, reference[slot], status, s.vote);
             }
         seen = everyone(barrier, turn, s.vote);
-        renew |= seen / RENEW % (BROKEN / RENEW) != 0;
+        renew |= WANTED(seen);
         int4 *swap = now;
         now = next, next = swap;
         ++done;
@@ -119,22 +128,31 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
                 sort(s, other, current, reference, own, incoming, brick);
             everyone(barrier, turn, s.vote);
         }
-        for (int brick = blockIdx.x; brick < BRICKS; brick += GRID) {
+        unsigned *queue = barrier + (WORDS + turn % WORDS) * WORD_STRIDE;
+        for (int brick = blockIdx.x, following; brick < BRICKS; brick = following) {
+            if (!SETTLED && threadIdx.x == 0) following = GRID + (int)atomicAdd(queue, 1u);
             Chunk *list = lists + (size_t)brick * PASSES * LIST_STRIDE;
             unsigned *word = words + (size_t)brick * LOCALS;
-            const int count = own[brick];
+            int *lengths = chunks + brick * PASSES * THREADS + threadIdx.x;
+            if (!SETTLED || renew) count = own[brick];
+            // All that is needed from memory at first is asked for at once.
             int4 at[MEMBERS];
             load_own(at, now + brick * SLOTS, count, 0);
             Motion motion;
             motion.load(velocity_0 + brick * SLOTS, reference + brick * SLOTS, count, 0);
+            Entries entries;
+            int length = 0;
             if (renew) {
-                const int found = find_locals(s, now, own, word, status, brick);
+                found = find_locals(s, now, own, word, status, brick);
                 if (threadIdx.x == 0) locals[brick] = found;
-                load_locals(s, now, word, found);
             } else {
-                load_locals(s, now, word, locals[brick]);
+                if (!SETTLED) found = locals[brick];
+                length = lengths[0];
+                entries.load(list, 0);
             }
+            load_locals(s, now, SETTLED ? s.words : word, found);
             __syncthreads();
+            if (!SETTLED && threadIdx.x == 0) *s.following = following;
             for (int pass = 0; pass * GROUPS * MEMBERS < count; ++pass, list += LIST_STRIDE) {
                 const int begin = first_of_group(pass), members = max(0, min(count - begin, MEMBERS));
                 if (pass) {
@@ -145,13 +163,15 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
 #pragma unroll
                 for (int m = 0; m < MEMBERS; ++m)
                     mine[m] = m < members ? place(at[m], 0, 0, 0) : make_float4((m + 1) * NOWHERE, 0.0f, 0.0f, 0.0f);
-                int *length = chunks + (brick * PASSES + pass) * THREADS + threadIdx.x;
                 if (renew) {
-                    *length = make_list(s, mine, members, list, status);
+                    length = lengths[pass * THREADS] = make_list(s, mine, members, list, status);
                     __syncwarp();
+                } else if (pass) {
+                    length = lengths[pass * THREADS];
                 }
+                if (pass || renew) entries.load(list, 0);
                 Force sum[MEMBERS];
-                forces_of(s, mine, list, *length, sum);
+                forces_of(s, mine, list, entries, length, sum);
 #pragma unroll
                 for (int m = 0; m < MEMBERS; ++m)
                     if (m < members && m % LANES == lane) {
@@ -170,11 +190,12 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
                     }
             }
             __syncthreads();
+            following = SETTLED ? BRICKS : *s.following;
         }
         made += renew;
         if (done == steps) break;
         seen = everyone(barrier, turn, s.vote);
-        renew = seen / RENEW % (BROKEN / RENEW) != 0;
+        renew = WANTED(seen);
         int4 *swap = now;
         now = next, next = swap;
         ++done;

@@ -8,6 +8,7 @@ resident at once; the grid is never larger than that.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,11 @@ TEXTS = ("pair.cuh", "grid.cuh", "places.cuh", "list.cuh", "lists.cuh", "bricks.
 FILES = ("gpu/md/bricks.py", "gpu/md/plan.py", "gpu/md/tuned.py", *(f"gpu/md/{name}" for name in TEXTS))
 #: Units of a coordinate along an edge of a brick, as in `places.cuh`.
 EDGE = 2**28
-#: Words of `state`: those of `bricks.cu`, and the barrier's.
-STATE_WORDS = 64 + 4 * 32
+#: Words of `state`: those of `bricks.cu`, the barrier's, and the queue's of bricks.
+STATE_WORDS = 64 + 8 * 32
 #: Pairs closer than this part of the closest of a healthy run are refused when lists are made.
 CLOSE = 0.25
+_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 TROUBLES = {
     1: "a brick has more particles than its {slots} slots",
     2: "more particles are within reach of a brick than the {room} that it has room for",
@@ -86,6 +88,7 @@ def macros(problem: Problem, choice: Plan) -> Mapping[str, int | str]:
         "LANES": choice.lanes,
         "MEMBERS": choice.members,
         "RESIDENT": choice.resident,
+        "CLUSTER": int(choice.cluster),
         "GRID": choice.grid,
         "BRICKS": choice.total,
         "SLOTS": choice.slots,
@@ -147,6 +150,8 @@ class Bricks(DeviceSimulation):
             ) from error
         program = device.compile(text(problem, choice), ("-arch=sm_90",))
         shared = choice.shared(problem)
+        if choice.cluster:
+            _allow_cluster(program)
 
         def bound(steps: int) -> Any:
             arguments = [*self._buffers.values(), np.int32(steps)]
@@ -213,6 +218,13 @@ class Bricks(DeviceSimulation):
         """Free the buffers."""
         self.device.finish()
         self._buffers, self.launches, self.empty, self._evaluate = {}, [], None, None
+
+
+def _allow_cluster(program: Any) -> None:
+    """Let a kernel be a cluster of more than eight blocks, which not every chip of its kind can hold."""
+    if hasattr(program, "get_function"):
+        kernel = program.get_function("advance").kernel
+        ctypes.CDLL("libcuda.so.1").cuFuncSetAttribute(ctypes.c_void_p(kernel.ptr), _NON_PORTABLE_CLUSTER, 1)
 
 
 def pack(problem: Problem, choice: Plan, positions: Array, velocities: Array) -> dict[str, NDArray[Any]]:

@@ -154,10 +154,21 @@ DEVICE int find_locals(const Shared &s, const int4 *at, const int *own, unsigned
     __syncthreads();
     for (int k = threadIdx.x; k < count; k += THREADS) placed[atomicAdd(s.end + bin_of[k], 1)] = found[k];
     __syncthreads();
-    for (int k = threadIdx.x; k < count; k += THREADS) words[rank(placed, s.end, bin_of[k], found[k])] = found[k];
+    for (int k = threadIdx.x; k < count; k += THREADS) {
+        const int at = rank(placed, s.end, bin_of[k], found[k]);
+        words[at] = found[k];
+        if (SETTLED) s.words[at] = found[k];
+    }
     __syncthreads();
     return count;
 }
+
+// The lanes of a warp that make lists together stay together, as far as any of them goes; single threads need not.
+#if LANES == 1
+#define WARP_MOST(x) (x)
+#else
+#define WARP_MOST(x) __reduce_max_sync(~0u, x)
+#endif
 
 // First and last bin along an axis that a span from `low` to `high` touches.
 DEVICE int2 bins_of(float low, float high, float per_length, float middle, int bins) {
@@ -194,9 +205,8 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, Chunk *li
     const int2 lines = bins_of(low.y - wide, high.y + wide, per_y, middle_y, BINS_Y);
     const int2 layers = bins_of(low.z - wide, high.z + wide, per_z, middle_z, BINS_Z);
     if (members) rows = (lines.y - lines.x + 1) * (layers.y - layers.x + 1);
-    // The lanes of a warp stay together, as far as any of them goes.
     int y = lines.x, z = layers.x;
-    for (int row = 0, most = __reduce_max_sync(~0u, rows); row < most; ++row) {
+    for (int row = 0, most = WARP_MOST(rows); row < most; ++row) {
         int k = 0, stop = 0;
         if (row < rows) {
             const float away_y = gap(y, low.y, high.y, per_y, middle_y), away_z = gap(z, low.z, high.z, per_z, middle_z);
@@ -210,7 +220,7 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, Chunk *li
             }
             if (++y > lines.y) y = lines.x, ++z;
         }
-        for (int turns = __reduce_max_sync(~0u, (stop - k + LANES - 1) / LANES); turns > 0; --turns, k += LANES) {
+        for (int turns = WARP_MOST((stop - k + LANES - 1) / LANES); turns > 0; --turns, k += LANES) {
             bool near = false;
             if (k + lane < stop) {
                 const float4 q = s.place[k + lane];

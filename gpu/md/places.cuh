@@ -34,11 +34,16 @@
 #define TOO_FAST 8
 #define TOO_CLOSE 16
 
+// Each block has one brick, and keeps what it knows of it.
+#define SETTLED (GRID == BRICKS)
+
 struct Shared {
     float4 *place;    // of each local, and one more that is nowhere
     int *end;         // of each bin of locals
-    unsigned *vote;   // votes of this block, what the last barrier said
+    unsigned *vote;   // votes of this block, what the last barrier said, votes of a cluster
     int *counter;
+    int *following;   // the brick after this one
+    unsigned *words;  // of the locals, where the block keeps them
     int *sums;        // of each warp
     int *near;        // particles of the bricks around
 };
@@ -47,9 +52,11 @@ DEVICE Shared carve(uint4 *memory) {
     s.place = (float4 *)memory;
     s.end = (int *)(s.place + LOCALS + 1);
     s.vote = (unsigned *)(s.end + (BINS > WAY ? BINS : WAY));
-    s.counter = (int *)(s.vote + 2);
-    s.sums = s.counter + 1;
+    s.counter = (int *)(s.vote + 2 + 2 * 16);
+    s.following = s.counter + 1;
+    s.sums = s.counter + 2;
     s.near = s.sums + 32;
+    s.words = (unsigned *)(s.near + (2 * 2 + 1) * (2 * 2 + 1) * (2 * 2 + 1));
     return s;
 }
 
@@ -75,7 +82,7 @@ DEVICE int bin(int at, int own, int reach) {
 }
 DEVICE void complain(int *status, unsigned *vote, int what) {
     atomicOr(status, what);
-    atomicOr(vote, 2u);
+    atomicOr(vote, BREAKS);
 }
 
 // The locals of a brick, as they are now, into shared memory.

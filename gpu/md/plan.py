@@ -16,6 +16,7 @@ SLOT_BITS, MOST_LOCALS = 23, 4095
 #: A barrier counts blocks in 10 bits, a brick is at most so many bricks away.
 MOST_BLOCKS, MOST_REACH = 1023, 2
 MOST_KINDS = 2
+MOST_IN_CLUSTER = 16
 #: Shared memory that the runtime keeps of each block.
 RESERVED = 1024
 #: Rounding of places is far below this part of the skin.
@@ -40,11 +41,12 @@ class Plan:
     slots: int
     room: int
     chunks: int
+    cluster: bool = False
 
     def __str__(self) -> str:
         return (
             f"{'x'.join(map(str, self.bricks))} bricks, {self.members} particles to {self.lanes} threads, "
-            f"{self.grid} blocks of {self.threads}, skin {self.skin:.4g}"
+            f"{self.grid} blocks of {self.threads}{' in a cluster' * self.cluster}, skin {self.skin:.4g}"
         )
 
     def edges(self, problem: Problem) -> tuple[float, float, float]:
@@ -93,7 +95,8 @@ class Plan:
         """Bytes of shared memory of a block."""
         bins = math.prod(n + 2 * r for n, r in zip(self.own_bins, self.reach_bins(problem), strict=True))
         bins = max(bins, math.prod(self.way(problem)))
-        return (self.room + 1) * 16 + bins * 4 + 16 + 4 * (32 + (2 * MOST_REACH + 1) ** 3)
+        kept = self.room if self.grid == self.total else 0
+        return (self.room + 1) * 16 + (kept + bins) * 4 + 160 + 4 * (32 + (2 * MOST_REACH + 1) ** 3)
 
 
 def plan(
@@ -104,10 +107,9 @@ def plan(
     members: int,
     lanes: int,
     skin: float,
-    resident: int = 0,
-    blocks: int = 0,
+    cluster: bool = False,
 ) -> Plan:
-    """The plan with these bricks. `resident` blocks of a multiprocessor, `blocks` at most; 0: as many as fit.
+    """The plan with these bricks; `cluster`: all of them in one cluster, a brick to a block.
 
     Errors: Unsupported naming what does not fit.
     """
@@ -130,18 +132,18 @@ def plan(
     # Two particles that are near each other have a third more neighbours together than one, but not all are that near.
     each = problem.density * 4 / 3 * math.pi * reach**3 * {1: 1.4, 2: 2.0, 4: 3.2}[members]
     chunks = math.ceil((each / lanes + 10) / (8 if lanes == 1 else 4))
-    draft = Plan(bricks, members, lanes, threads, 1, 1, skin, _three(own_bins), slots, room, chunks)
+    total = math.prod(bricks)
+    if cluster and total > min(MOST_IN_CLUSTER, info.units):
+        raise Unsupported(f"{name}: {total} bricks, but a cluster has {MOST_IN_CLUSTER} blocks at most")
+    draft = Plan(bricks, members, lanes, threads, 1, total, skin, _three(own_bins), slots, room, chunks)
     shared = draft.shared(problem) + RESERVED
     if shared > info.local_bytes + RESERVED:
         raise Unsupported(f"{name}: a block needs {shared} bytes of shared memory, {info.local_bytes} are there")
     # 64 registers a thread are enough for the kernel.
     fit = min((info.local_bytes + RESERVED) // shared, 65536 // (64 * threads), 2048 // threads, 32)
-    if not fit:
-        fit = 1
-    resident = min(resident, fit) or fit
-    resident = min(resident, -(-draft.total // info.units))
-    grid = min(draft.total, resident * info.units, blocks or MOST_BLOCKS, MOST_BLOCKS)
-    return Plan(bricks, members, lanes, threads, resident, grid, skin, _three(own_bins), slots, room, chunks)
+    resident = 1 if cluster else min(max(fit, 1), -(-total // info.units))
+    grid = min(total, resident * info.units, MOST_BLOCKS)
+    return Plan(bricks, members, lanes, threads, resident, grid, skin, _three(own_bins), slots, room, chunks, cluster)
 
 
 def candidates(problem: Problem, info: Info) -> list[Plan]:
@@ -167,9 +169,9 @@ SHAPES = ((2, 1), (2, 2), (2, 4), (2, 8), (2, 16), (1, 1), (1, 4), (1, 8), (1, 1
 def _cuts(problem: Problem, info: Info) -> Iterator[tuple[int, int, int]]:
     """Bricks a side, near to cubes, from one block on each multiprocessor to as many as are small enough."""
     box = problem.system.box
-    for size in (16, 32, 64, 96, 128, 160, 192, 256, 320, 400, 512, 640, 800, 1024):
+    for size in (8, 16, 32, 64, 96, 128, 160, 192, 256, 320, 400, 512, 640, 800, 1024):
         edge = (size / problem.density) ** (1 / 3)
-        if problem.n / size < info.units / 4:
+        if problem.n / size < min(info.units / 4, problem.n / 16):
             continue
         sides = [sorted({max(1, math.floor(side / edge)), max(1, math.ceil(side / edge))}) for side in box]
         yield from {_three(list(cut)) for cut in itertools.product(*sides)}

@@ -148,6 +148,12 @@ inline float power_of_two(float x) { return std::exp2(x); }
 inline void arrive(unsigned *word, unsigned add) { ++progress; *word += add; }
 inline unsigned look(const unsigned *word) { wait(); return *word; }
 
+inline void cluster_barrier() { meet(whole, gridDim.x * blockDim.x, [] {}); }
+inline void tell(unsigned *at, unsigned to, unsigned value) {
+    const long offset = (char *)at - (char *)blocks[blockIdx.x].memory.data();
+    std::memcpy((char *)blocks[to].memory.data() + offset, &value, 4);
+}
+
 inline uint4 *block_memory() { return blocks[blockIdx.x].memory.data(); }
 
 template <class Body> int launch(int groups, int local, int shared, Body body) {

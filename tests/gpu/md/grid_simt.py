@@ -47,7 +47,7 @@ class Emulated:
         text = text.replace("extern __shared__ uint4 memory[];", "uint4 *memory = block_memory();")
         text = re.sub(r"__launch_bounds__\([^)]*\)", "", text)
         calls = []
-        for entry, given in re.findall(r'extern "C" __global__ void\s+(\w+)\(([^{]*)\) \{', text):
+        for entry, given in re.findall(r'extern "C" __global__ void\s+(?:TOGETHER\s+)?(\w+)\(([^{]*)\) \{', text):
             parts = [p.strip().rsplit(" ", 1) for p in given.split(",")]
             types = [t + " *" * name.count("*") for t, name in parts]
             values = [f"*({t} *)v[{i}]" for i, t in enumerate(types)]
