@@ -1,4 +1,4 @@
-"""The worker's modules: those of fixed latency all in one simulator, those that wait one by one; illegal parameters."""
+"""The worker's modules of fixed latency, all in one simulator, against arithmetic worked out here."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pytest
 from worker_dut import SOURCES, Player, pack, play, write_tables
 
-from designs.flow.tools import FlowError
-from designs.flow.verilator import build, simulate
 from workloads.md import fixed
 from workloads.md.system import Species, System
 from workloads.md.tables import Format, Tables, tables
 
-WAITING_BENCH = Path(__file__).parent / "bench_worker_units.py"
 SEED = 23
 CYCLES = 400
 
@@ -394,53 +390,3 @@ def test_units(tmp_path: Path) -> None:
         for port, wanted in unit.wanted.items():
             wrong = [(c, answer[port][c], value) for c, value in wanted.items() if answer[port][c] != value]
             assert not wrong, f"{unit.player.module} {unit.player.parameters} {port}: cycle, got, wanted {wrong[:3]}"
-
-
-@pytest.mark.parametrize(
-    ("module", "parameters", "message"),
-    [
-        ("md_product", {"A": 36}, "A and B must be 1 to 35"),
-        ("md_square", {"BITS": 37}, "BITS must be 1 to 36"),
-        ("md_filter_square", {"BITS": 9}, "BITS must be 2 to 8"),
-        ("md_filters", {"BITS": 3}, "BITS must be 4 to 10"),
-        ("md_filters", {"RC2": "64'd281474976710657"}, "RC2 must be at most 2"),
-        ("md_normalise", {"D": 40}, "S, B and D must be at least 1"),
-        ("md_terms", {"TERMS": 4}, "TERMS must be 1 to 3"),
-        ("md_terms", {"KINDS": 2}, "two kinds need COEFS"),
-        ("md_terms", {"VALUE": 35}, "at most 35 together"),
-        ("md_force", {"SUM": 33}, "SUM must be more than K"),
-        ("md_sums", {"SETS": 3}, "SETS must be 1 or 2"),
-        ("md_queue", {"WORDS": 16}, "WORDS must be a power of two of at least twice MARGIN"),
-        ("md_cells", {"CELLS_Y": 2}, "must be at least 3"),
-        ("md_cells", {"CAPACITY": 1}, "CAPACITY must be at least 2"),
-    ],
-)
-def test_illegal_parameters_stop_elaboration(module: str, parameters: dict[str, int | str], message: str) -> None:
-    with pytest.raises(FlowError, match=f"{module}: .*{message}"):
-        build(module, SOURCES, parameters=parameters)
-
-
-#: Modules that wait: parameters, and what their benches are told.
-WAITING: dict[str, tuple[dict[str, int], dict[str, int]]] = {
-    "md_cells": (
-        {"CELLS_X": 3, "CELLS_Y": 5, "CELLS_Z": 4, "CAPACITY": 11, "FILTERS": 5},
-        {"x": 3, "y": 5, "z": 4, "capacity": 11, "filters": 5},
-    ),
-    "md_stream": ({"FILTERS": 3, "ADDRESS": 8, "COUNT": 4}, {"filters": 3}),
-    "md_queue": (
-        {"FILTERS": 5, "DATA": 20, "WORDS": 32, "MARGIN": 12},
-        {"filters": 5, "data": 20, "words": 32, "late": 8},
-    ),
-    "md_home_sums": ({"FILTERS": 5, "SUM": 34, "ADDRESS": 8}, {"filters": 5, "sum": 34}),
-}
-
-
-@pytest.mark.parametrize("module", WAITING)
-def test_unit_that_waits(tmp_path: Path, module: str) -> None:
-    parameters, told = WAITING[module]
-    vectors = {name: np.array(value) for name, value in told.items()}
-    result = simulate(
-        module, SOURCES, WAITING_BENCH, results=tmp_path, parameters=parameters, vectors=vectors, testcase=module,
-        seed=SEED,
-    )  # fmt: skip
-    assert result.passed, result.message
