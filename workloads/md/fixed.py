@@ -111,22 +111,24 @@ def velocities(table: Tables, state: State) -> Reals:
 
 def forces(table: Tables, state: State, candidates: Candidates | None = None) -> Sums:
     """Sums of the forces on all particles. Candidates: those of cell lists unless given."""
-    i, j = (candidates or by_cells(table))(state)
-    form = table.format
-    d = [_separation(x, i, j, side) for x, side in zip(state.positions.T.copy(), _period(table), strict=True)]
-    r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-    near = np.flatnonzero(r2 < table.cutoff2)
-    i, j, r2 = i[near], j[near], r2[near]
-    k = strength(table, r2, state.kinds[i], state.kinds[j])
+    axes = list(zip(state.positions.T.copy(), _period(table), strict=True))
     total = np.zeros((3, len(state.positions)), np.int64)
-    for axis in range(3):
-        f = round_odd(k * d[axis][near], form.position)
-        np.add.at(total[axis], j, f)
-        np.subtract.at(total[axis], i, f)
-    half = 1 << (form.sums - 1)
+    count, flags = 0, Flags.NONE
+    for i, j in pairs.blocks(*(candidates or by_cells(table))(state)):
+        d = [_separation(x, i, j, side) for x, side in axes]
+        r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        near = np.flatnonzero(r2 < table.cutoff2)
+        i, j, r2 = i[near], j[near], r2[near]
+        k = strength(table, r2, state.kinds[i], state.kinds[j])
+        for axis in range(3):
+            f = round_odd(k * d[axis][near], table.format.position)
+            np.add.at(total[axis], j, f)
+            np.subtract.at(total[axis], i, f)
+        count += len(i)
+        flags |= Flags.CLOSE if bool((r2 < table.close2).any()) else Flags.NONE
+    half = 1 << (table.format.sums - 1)
     total = ((total + half) & (2 * half - 1)) - half
-    flags = Flags.CLOSE if bool((r2 < table.close2).any()) else Flags.NONE
-    return Sums(np.ascontiguousarray(total.T), len(i), flags)
+    return Sums(np.ascontiguousarray(total.T), count, flags)
 
 
 def strength(table: Tables, r2: Integers, kinds_i: NDArray[np.uint8], kinds_j: NDArray[np.uint8]) -> Integers:

@@ -64,22 +64,25 @@ def energy_and_forces(
 
     The energy is summed in that type too. Errors: RuntimeError naming two particles at the same place.
     """
-    i, j = near
     kind = positions.dtype
-    d = [separation(x, i, j, kind.type(side)) for x, side in zip(positions.T.copy(), system.box, strict=True)]
-    r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
-    keep = np.flatnonzero(r2 < kind.type(system.cutoff) ** 2)
-    i, j, r2 = i[keep], j[keep], r2[keep]
-    if len(r2) and r2.min() == 0:
-        at = int(r2.argmin())
-        raise RuntimeError(f"{system.name}: particles {int(i[at])} and {int(j[at])} are at the same place")
-    u, g = pair(system, r2, kinds[i], kinds[j])
+    axes = [(x, kind.type(side)) for x, side in zip(positions.T.copy(), system.box, strict=True)]
     total = np.zeros((3, len(positions)), kind)
-    for axis in range(3):
-        f = g * d[axis][keep]
-        np.add.at(total[axis], j, f)
-        np.subtract.at(total[axis], i, f)
-    return float(u.sum()), np.ascontiguousarray(total.T)
+    energy = kind.type(0)
+    for i, j in pairs.blocks(*near):
+        d = [separation(x, i, j, side) for x, side in axes]
+        r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+        keep = np.flatnonzero(r2 < kind.type(system.cutoff) ** 2)
+        i, j, r2 = i[keep], j[keep], r2[keep]
+        if len(r2) and r2.min() == 0:
+            at = int(r2.argmin())
+            raise RuntimeError(f"{system.name}: particles {int(i[at])} and {int(j[at])} are at the same place")
+        u, g = pair(system, r2, kinds[i], kinds[j])
+        energy += u.sum()
+        for axis in range(3):
+            f = g * d[axis][keep]
+            np.add.at(total[axis], j, f)
+            np.subtract.at(total[axis], i, f)
+    return float(energy), np.ascontiguousarray(total.T)
 
 
 def separation(x: Floats, i: Indices, j: Indices, side: Any) -> Floats:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Candidates held in memory at once.
-CHUNK = 2_000_000
+#: Candidates looked at at once. Arrays of more than 128 KiB cost a call to the system each; these stay below.
+CHUNK = 8_000
+#: Pairs of a list taken at once, for the same reason.
+BLOCK = 12_000
 #: (z, y, x) of the home cell and its neighbours; of the half shell, those that do not come before the home cell.
 SHELL = list(itertools.product((-1, 0, 1), repeat=3))
 HALF_SHELL = [off for off in SHELL if off >= (0, 0, 0)]
@@ -74,13 +76,21 @@ def all_pairs(box: tuple[float, float, float], positions: Reals, reach: float) -
         j = np.arange(i + 1, len(positions))
         d = positions[j] - positions[i]
         d -= sides * np.round(d / sides)
-        yield _near(np.full(len(j), i), j, d, reach)
+        r2 = np.einsum("nd,nd->n", d, d)
+        keep = np.flatnonzero(r2 < reach * reach)
+        yield Pairs(np.full(len(keep), i), j[keep], d[keep], r2[keep])
 
 
 def listed(box: tuple[float, float, float], positions: Reals, reach: float) -> tuple[Indices, Indices]:
     """i and j of all pairs nearer than `reach`: a Verlet list."""
     found = [(p.i, p.j) for p in within(box, positions, reach)]
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+
+
+def blocks(i: Indices, j: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """A list of pairs in parts whose arrays of 64-bit numbers stay below 128 KiB."""
+    for low in range(0, len(i), BLOCK):
+        yield i[low : low + BLOCK], j[low : low + BLOCK]
 
 
 class _Grid:
@@ -95,6 +105,7 @@ class _Grid:
         number = self._number(place)
         self.order = np.argsort(number, kind="stable")
         self.at, self.place = at[self.order], place[self.order]
+        self.axes = self.at.T.copy()
         self.count = np.bincount(number, minlength=int(self.cells.prod()))
         self.start = np.cumsum(self.count) - self.count
 
@@ -109,14 +120,18 @@ class _Grid:
         near = self.place[own] + off[::-1]
         image = np.floor_divide(near, self.cells)
         there = self._number(near - image * self.cells)
-        origin = self.at[own] - image * self.sides
+        origins = (self.at[own] - image * self.sides).T.copy()
         begin = self.start[there] if first is None else first
         lengths = self.start[there] + self.count[there] - begin
         for low, high in _chunks(lengths):
             some = lengths[low:high]
             row = np.repeat(np.arange(low, high), some)
             j = np.arange(len(row)) + np.repeat(begin[low:high] - (np.cumsum(some) - some), some)
-            yield _near(self.order[own[row]], self.order[j], self.at[j] - origin[row], self.reach)
+            d = [x.take(j) - origin.take(row) for x, origin in zip(self.axes, origins, strict=True)]
+            r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+            keep = np.flatnonzero(r2 < self.reach * self.reach)
+            i, j = self.order[own[row[keep]]], self.order[j[keep]]
+            yield Pairs(i, j, np.stack([x[keep] for x in d], axis=1), r2[keep])
 
 
 def _check(box: tuple[float, float, float], reach: float) -> bool:
@@ -124,12 +139,6 @@ def _check(box: tuple[float, float, float], reach: float) -> bool:
     if reach > min(box) / 2:
         raise ValueError(f"a reach of {reach:g}, but half the shortest side of the box is {min(box) / 2:g}")
     return min(box) // reach >= 3
-
-
-def _near(i: Indices, j: Indices, d: Reals, reach: float) -> Pairs:
-    r2 = np.einsum("nd,nd->n", d, d)
-    keep = np.flatnonzero(r2 < reach * reach)
-    return Pairs(i[keep], j[keep], d[keep], r2[keep])
 
 
 def _chunks(lengths: Indices) -> Iterator[tuple[int, int]]:
