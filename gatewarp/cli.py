@@ -163,6 +163,7 @@ def verify(
     implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
     samples: Annotated[int, typer.Option(min=1, help="Inputs of each check, extremes included.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs and of the random stalls.")] = 1,
+    renew: Annotated[bool, typer.Option(help="Compute quality again where a record of these sources has it.")] = False,
     json_output: Json = False,
 ) -> None:
     """Prove implementations against the oracle; record cycle counts, and what the oracle says."""
@@ -174,8 +175,10 @@ def verify(
         registry.workload(name)
         with _progress() as progress:
             made = list(proving.run(name, case, implementation, samples, seed, progress))
-        records = [r for c in made if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
-        _write(f"verify-{name}", [*records, *oracle.records(name, case)])
+            records = [r for c in made if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
+            known = oracle.NOTHING if renew else oracle.known(name, _folders())
+            records += oracle.records(name, case, known, progress)
+        _write(f"verify-{name}", records)
         checks += made
     done = [c for c in checks if not isinstance(c, proving.Skipped)]
     failed = [c for c in done if not c.passed]

@@ -112,7 +112,7 @@ def test_doctor_names_the_command_for_what_is_missing(monkeypatch: pytest.Monkey
 
 def test_verify_proves_and_records(results: Path) -> None:
     words = ("verify", "track", "--case", "compact", "--implementation", "hls/track/da4ml", "--samples", "1000")
-    done = gatewarp(*words, "--json")
+    done = gatewarp(*words, "--renew", "--json")
     assert done.returncode == 0, done.stderr
     (check,) = json.loads(done.stdout)
     assert check["passed"]

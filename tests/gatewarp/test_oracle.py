@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from compare.record import Record, Stage
 from compare.samples import REAL, unpack
+from compare.store import write_records
 from gatewarp import oracle
 from workloads.deconv import WORKLOAD
 from workloads.deconv.cases import LAYERS
@@ -58,3 +62,20 @@ def test_digits_are_judged_and_pictured_beside_real_ones() -> None:
     for record in found.values():
         assert figures(record) == {"samples": oracle.PICTURES}
         assert "workloads/deconv/samples.py" in record.provenance.sources
+
+
+def test_what_a_record_of_these_sources_has_is_not_computed_again(tmp_path: Path) -> None:
+    made = oracle.records("track", "compact")
+    write_records(tmp_path, "verify-track", made[:1])
+    (one,) = {str(r.conditions["arithmetic"]) for r in made[:1]}
+    known = oracle.known("track", [tmp_path])
+    assert ("compact", "quality", one) in known
+    again = {str(r.conditions["arithmetic"]) for r in oracle.records("track", "compact", known)}
+    assert again == {str(r.conditions["arithmetic"]) for r in made} - {one}
+
+
+def test_a_stale_record_is_not_known(tmp_path: Path) -> None:
+    (first, *_) = oracle.quality("track", "compact")
+    write_records(tmp_path, "old", [replace(first, provenance=replace(first.provenance, sources_hash="0" * 64))])
+    assert oracle.known("track", [tmp_path]) == oracle.NOTHING
+    assert oracle.known("bcnn", [tmp_path]) == oracle.NOTHING
