@@ -27,6 +27,7 @@ BARE = (
     "workloads.track",
     "workloads.bcnn",
     "workloads.deconv",
+    "workloads.md",
     "gpu",
     "compare.record",
     "compare.provenance",
