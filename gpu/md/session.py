@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compare.record import Boundary, Measurement, Record, Scalar
+from compare.record import Boundary, Measurement, Record, Scalar, Stage
 from gpu.api import Prepared
 from gpu.md.checks import energy_change, energy_complaint, judge, rounding_of
 from gpu.md.layout import Problem
@@ -49,9 +49,19 @@ class StepSession(Session):
         return np.broadcast_to(self._distinct, (batch, *self._distinct.shape[1:]))
 
     def record(self, point: Point, energy: bool) -> Record:
-        """As `Session.record`, with the rates of windows that hold list builds in place of medians of launches."""
+        """As `Session.record`, with the force error and the rates of windows that hold list builds.
+
+        The rates stand in place of medians of launches; the error is the worse of start and end.
+        """
         made = super().record(point, energy)
         kept = [m for m in made.measurements if m.quantity != "throughput" or m.spread == "windows"]
+        errors = [made.conditions.get(name) for name in ("force_error", "force_error_start")]
+        known = [float(e) for e in errors if isinstance(e, (int, float))]
+        if known:
+            error = Measurement(
+                "quality.force_error", max(known), "1", "max", len(known), Stage.MEASURED, Boundary.NONE
+            )
+            kept.append(error)
         return replace(made, measurements=(*self._sustained, *kept))
 
     def _conditions(self, point: Point, sets: int, item: int) -> dict[str, Scalar]:

@@ -125,6 +125,9 @@ def test_records_of_the_local_device(short):
         assert (record.workload, record.implementation) == ("md", "gpu/md/opencl")
         assert 0 < said["worst_difference"] <= said["tolerance"] < 1e-5
         assert said["worst_difference"] == max(said["force_error"], said["force_error_start"])
+        error = record.get("quality.force_error")
+        assert error is not None
+        assert error.value == said["worst_difference"]
         assert abs(said["energy_change"]) < 0.04
         assert said["particles"] == 864
         assert 20_000 < said["pairs_within_cutoff"] < 30_000
