@@ -96,6 +96,9 @@ advance(int4 *at_0, int4 *at_1, float4 *velocity_0, float4 *velocity_1, float4 *
     bool renew = !state[1];
     const int lane = threadIdx.x % LANES;
     if (threadIdx.x == 0) *s.vote = 0;
+#if CLUSTER
+    cluster_barrier();  // the shared memory of all blocks is there
+#endif
     int count = 0, found = 0;  // own particles and locals of the brick in work
     if (SETTLED && !renew) {
         count = own[blockIdx.x], found = locals[blockIdx.x];

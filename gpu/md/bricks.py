@@ -1,9 +1,9 @@
 """Neighbour lists in bricks in CUDA: all steps of a launch, and new lists where they are needed, by one kernel.
 
-A block holds the particles of its bricks and all within reach of them in shared memory and walks 16-bit lists there;
-blocks meet at a barrier of their own after each step (see `places.cuh`, `list.cuh`, `lists.cuh`, `bricks.cu`). Lists are renewed as
-soon as any particle has moved half the skin since they were made, which every step looks at. So all blocks must be
-resident at once; the grid is never larger than that.
+A block holds the particles of a brick and all within reach of it in shared memory and walks 16-bit lists there; blocks
+meet at a barrier of their own after each step (see `places.cuh`, `list.cuh`, `lists.cuh`, `bricks.cu`). Lists are
+renewed as soon as any particle has moved half the skin since they were made, which every step looks at. So all blocks
+must be resident at once; the grid is never larger than that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpu.md.launch import Array, BadState, Snapshot, Status, Unsupported
 from gpu.md.layout import Problem
 from gpu.md.plan import MARGIN, MOST_KINDS, Plan, candidates
 from gpu.md.tuned import tuned
-from gpu.runtime.device import Device, Info
+from gpu.runtime.device import Device, DeviceError, Info
 
 VARIANT = "neighbour lists in bricks, one launch for all steps"
 TEXTS = ("pair.cuh", "grid.cuh", "places.cuh", "list.cuh", "lists.cuh", "bricks.cu")
@@ -50,8 +50,7 @@ def supported(problem: Problem, info: Info) -> tuple[str, ...]:
 
 def choices(problem: Problem, arithmetic: str, batch: int, info: Info) -> Sequence[Plan]:
     """What was the fastest on this kind of device, or the most promising plans."""
-    known = tuned(problem, info)
-    return [known] if known else candidates(problem, info)[:12]
+    return tuned(problem, info) or candidates(problem, info)[:8]
 
 
 def simulation(device: Device, problem: Problem, arithmetic: str, choice: Plan, batch: int, mode: str) -> Bricks:
@@ -138,8 +137,8 @@ class Bricks(DeviceSimulation):
         sizes = {
             "at_0": 16 * slots, "at_1": 16 * slots, "velocity_0": 16 * slots, "velocity_1": 16 * slots,
             "force": 16 * slots, "reference": 16 * slots, "own": 4 * total, "incoming": 4 * total,
-            "words": 4 * total * choice.room, "locals": 4 * total, "lists": 2 * rows * choice.entries * (choice.chunks + 1),
-            "chunks": 4 * rows, "state": 4 * STATE_WORDS,
+            "words": 4 * total * choice.room, "locals": 4 * total,
+            "lists": 2 * rows * choice.entries * (choice.chunks + 1), "chunks": 4 * rows, "state": 4 * STATE_WORDS,
         }  # fmt: skip
         self.bytes = sum(sizes.values())
         try:
@@ -166,7 +165,10 @@ class Bricks(DeviceSimulation):
     def _set(self, positions: Array, velocities: Array) -> None:
         for name, array in pack(self.problem, self.choice, positions, velocities).items():
             self.device.upload(self._buffers[name], array)
-        self._evaluate()
+        try:
+            self._evaluate()
+        except DeviceError as error:
+            raise Unsupported(f"{self.problem.case}: {self.choice}: {error}") from error
         self.device.finish()
 
     def _read(self, name: str, kind: Any, width: int) -> NDArray[Any]:
@@ -205,7 +207,7 @@ class Bricks(DeviceSimulation):
         return {
             "skin": round(choice.skin, 6),
             "look_interval": 1,
-            "list_criterion": "rebuilt on the device once a particle has moved half the skin, looked at after every step",
+            "list_criterion": "rebuilt on the device once a particle has moved half the skin, looked at every step",
             "list_room": choice.list_room,
             "bricks": "x".join(map(str, choice.bricks)),
             "launches": 1,

@@ -15,7 +15,7 @@
 #if CLUSTER
 // One cluster: its barrier is in hardware, and votes go from shared memory to shared memory.
 DEVICE void cluster_barrier() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 // Writes to the place in block `to` that `at` is in this block.
 DEVICE void tell(unsigned *at, unsigned to, unsigned value) {

@@ -197,6 +197,11 @@ DEVICE int make_list(const Shared &s, const float4 *mine, int members, Chunk *li
         if (m >= members) break;
         low.x = fminf(low.x, mine[m].x), low.y = fminf(low.y, mine[m].y), low.z = fminf(low.z, mine[m].z);
         high.x = fmaxf(high.x, mine[m].x), high.y = fmaxf(high.y, mine[m].y), high.z = fmaxf(high.z, mine[m].z);
+#pragma unroll
+        for (int a = 0; a < m; ++a) {
+            const float x = mine[a].x - mine[m].x, y = mine[a].y - mine[m].y, z = mine[a].z - mine[m].z;
+            close |= x * x + y * y + z * z < CLOSE2;
+        }
     }
     constexpr float wide = REACH * 1.0001f, middle_x = OWN_BINS_X * 0.5f + REACH_BINS_X;
     constexpr float middle_y = OWN_BINS_Y * 0.5f + REACH_BINS_Y, middle_z = OWN_BINS_Z * 0.5f + REACH_BINS_Z;

@@ -1,16 +1,18 @@
 """`md` in OpenMM, an outside baseline: `NonbondedForce` and `VerletIntegrator` on its CUDA platform, single precision.
 
-The potential is the case's own: cutoff without a correction, OpenMM's switching function (the same polynomial), and, of
-Ewald's sum, the direct space alone: the reciprocal part is in a force group that is not integrated. Reduced units are
-taken as nm, amu, ps and kJ/mol, which belong together. OpenMM keeps velocities half a step behind; they are moved to the
-time of the positions when they are read.
+The potential is the case's own: cutoff without a correction, OpenMM's switching function (the same polynomial), and of
+Ewald's sum the direct space alone: the reciprocal part is in a force group that is not integrated. Reduced units are
+taken as nm, amu, ps and kJ/mol, which belong together. OpenMM keeps velocities half a step behind; they are moved to
+the time of the positions when they are read.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -40,11 +42,7 @@ PLATFORMS = ("CUDA", "Reference")
 
 def missing() -> str:
     """Why it cannot be used here, or ""."""
-    try:
-        import openmm
-    except ImportError:
-        return "OpenMM is not installed (pip install openmm OpenMM-CUDA-13)"
-    return "" if openmm.Platform.getNumPlatforms() else "OpenMM has no platform"
+    return "" if find_spec("openmm") else "OpenMM is not installed (pip install openmm OpenMM-CUDA-13)"
 
 
 def _module() -> Any:
@@ -97,7 +95,7 @@ def simulations(
     problem: Problem, arithmetic: str, batch: int, modes: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], OpenmmSimulation]]]:
     """The setting, with what makes its simulation."""
-    yield "NonbondedForce, single precision", lambda: OpenmmSimulation(problem, batch)
+    yield "NonbondedForce, single precision", partial(OpenmmSimulation, problem, batch)
 
 
 def built(problem: Problem) -> Any:

@@ -6,14 +6,25 @@ from gpu.md.layout import Problem
 from gpu.md.plan import Plan, plan
 from gpu.runtime.device import Info
 
-#: Device and case: bricks a side, members, lanes, skin as a part of the cutoff.
-FASTEST: dict[tuple[str, str], tuple[tuple[int, int, int], int, int, float]] = {}
+#: Bricks a side, particles and threads of a group, skin as a part of the cutoff, whether one cluster does it.
+Row = tuple[tuple[int, int, int], int, int, float, bool]
+#: Device and case: what came first or near to it.
+FASTEST: dict[tuple[str, str], tuple[Row, ...]] = {
+    ("nvidia-h200", "lj864"): (((5, 5, 5), 1, 32, 0.25, False), ((4, 2, 2), 1, 16, 0.25, True)),
+    ("nvidia-h200", "melt1k"): (((5, 5, 5), 1, 32, 0.28, False), ((4, 2, 2), 1, 8, 0.25, True)),
+    ("nvidia-h200", "melt4k"): (((5, 5, 5), 1, 32, 0.25, False), ((4, 2, 2), 1, 4, 0.2, True)),
+    ("nvidia-h200", "melt20k"): (((5, 5, 5), 2, 4, 0.2, False), ((5, 5, 5), 2, 8, 0.22, False)),
+    ("nvidia-h200", "argon20k"): (((5, 5, 5), 2, 16, 0.14, False),),
+    ("nvidia-h200", "dhfr"): (((5, 5, 5), 1, 8, 0.15, False), ((5, 5, 5), 2, 16, 0.15, False)),
+    ("nvidia-h200", "melt108k"): (((8, 8, 8), 2, 1, 0.22, False),),
+    ("nvidia-h200", "melt1m"): (((14, 14, 14), 2, 1, 0.2, False), ((12, 12, 13), 2, 1, 0.2, False)),
+    ("nvidia-h200", "melt4m"): (((22, 22, 22), 2, 1, 0.2, False),),
+}
 
 
-def tuned(problem: Problem, info: Info) -> Plan | None:
-    """The plan that was the fastest for this case on this kind of device, if any was tried."""
-    known = FASTEST.get((info.slug, problem.case))
-    if known is None:
-        return None
-    bricks, members, lanes, part = known
-    return plan(problem, info, bricks, members=members, lanes=lanes, skin=problem.skin(part))
+def tuned(problem: Problem, info: Info) -> list[Plan]:
+    """The plans that were the fastest for this case on this kind of device; none where nothing was tried."""
+    return [
+        plan(problem, info, bricks, members=members, lanes=lanes, skin=problem.skin(part), cluster=cluster)
+        for bricks, members, lanes, part, cluster in FASTEST.get((info.slug, problem.case), ())
+    ]

@@ -61,7 +61,7 @@ class Emulated:
         library = name.with_suffix(".so")
         if not library.exists():
             name.with_suffix(".cpp").write_text(text)
-            flags = ["-std=c++17", "-O1", "-g", "-w", "-shared", "-fPIC", "-fno-strict-aliasing"]
+            flags = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-strict-aliasing"]
             subprocess.run(["g++", *flags, "-o", library, name.with_suffix(".cpp")], check=True)
         return ctypes.CDLL(str(library))
 
@@ -87,8 +87,9 @@ class Emulated:
             failed = getattr(program, f"run_{entry}")(pointers, groups, local, shared)
             assert not failed, f"{entry}: a barrier that not all threads reach"
             for buffer in buffers:
-                around = ctypes.string_at(buffer.ctypes.data - GUARD, GUARD), ctypes.string_at(
-                    buffer.ctypes.data + len(buffer), GUARD - 16
+                around = (
+                    ctypes.string_at(buffer.ctypes.data - GUARD, GUARD),
+                    ctypes.string_at(buffer.ctypes.data + len(buffer), GUARD - 16),
                 )
                 assert set(around[0] + around[1]) == {0x5A}, f"{entry}: written outside of a buffer"
             assert values  # keep them alive
