@@ -38,8 +38,8 @@ SOURCES = ("gpu/md/jax_md.py", "gpu/md/outside.py")
 FORMATS = ("OrderedSparse", "Dense")
 #: `dr_threshold` as a part of the cutoff.
 THRESHOLD = 0.2
-#: Of more particles, only the first format is tried.
-MANY = 200_000
+#: Of more particles, only the first format is tried; launches of more particles times steps would take seconds each.
+MANY, LONGEST = 200_000, 50_000_000
 
 
 def missing() -> str:
@@ -79,7 +79,9 @@ def verify(
 def simulations(
     problem: Problem, arithmetic: str, batch: int, modes: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], JaxSimulation]]]:
-    """Settings by name, each with what makes its simulation."""
+    """Settings by name, each with what makes its simulation; none for launches that take too long."""
+    if problem.n * batch > LONGEST:
+        return
     for kind in FORMATS[:1] if problem.n > MANY else FORMATS:
         yield f"{kind}, threshold {THRESHOLD:g} of the cutoff", partial(JaxSimulation, problem, batch, kind, THRESHOLD)
 
