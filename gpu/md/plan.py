@@ -19,6 +19,8 @@ MOST_KINDS = 2
 MOST_IN_CLUSTER = 16
 #: Shared memory that the runtime keeps of each block.
 RESERVED = 1024
+#: Registers of a thread, at most, that the kernel does well with.
+REGISTERS = 64
 #: Rounding of places is far below this part of the skin.
 MARGIN = 1e-3
 
@@ -135,15 +137,21 @@ def plan(
     total = math.prod(bricks)
     if cluster and total > min(MOST_IN_CLUSTER, info.units):
         raise Unsupported(f"{name}: {total} bricks, but a cluster has {MOST_IN_CLUSTER} blocks at most")
-    draft = Plan(bricks, members, lanes, threads, 1, total, skin, _three(own_bins), slots, room, chunks)
-    shared = draft.shared(problem) + RESERVED
-    if shared > info.local_bytes + RESERVED:
-        raise Unsupported(f"{name}: a block needs {shared} bytes of shared memory, {info.local_bytes} are there")
-    # 64 registers a thread are enough for the kernel.
-    fit = min((info.local_bytes + RESERVED) // shared, 65536 // (64 * threads), 2048 // threads, 32)
-    resident = 1 if cluster else min(max(fit, 1), -(-total // info.units))
-    grid = min(total, resident * info.units, MOST_BLOCKS)
-    return Plan(bricks, members, lanes, threads, resident, grid, skin, _three(own_bins), slots, room, chunks, cluster)
+
+    def made(resident: int) -> Plan:
+        grid = total if cluster else min(total, resident * info.units, MOST_BLOCKS)
+        own = _three(own_bins)
+        return Plan(bricks, members, lanes, threads, resident, grid, skin, own, slots, room, chunks, cluster)
+
+    # As many blocks of a multiprocessor as there are bricks for, and as its memory and its registers hold.
+    most = 1 if cluster else min(max(1, 65536 // (REGISTERS * threads)), 2048 // threads, -(-total // info.units))
+    for resident in range(most, 0, -1):
+        found = made(resident)
+        if (found.shared(problem) + RESERVED) * resident <= info.local_bytes + RESERVED:
+            return found
+    raise Unsupported(
+        f"{name}: a block needs {found.shared(problem)} bytes of shared memory, {info.local_bytes} are there"
+    )
 
 
 def candidates(problem: Problem, info: Info) -> list[Plan]:
