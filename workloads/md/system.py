@@ -23,7 +23,7 @@ ACCELERATION = {"reduced": 1.0, "molar": 100.0}
 BOLTZMANN = {"reduced": 1.0, "molar": 0.00831446262}
 #: The unit of time in picoseconds. Reduced units become seconds by taking the particles to be argon:
 #: sigma 3.405 A, epsilon 119.8 K k_B, mass 39.948 g/mol.
-PICOSECONDS = {"reduced": 2.1564, "molar": 1.0}
+PICOSECONDS = {"reduced": 2.15635, "molar": 1.0}
 #: A cell edge that is the cutoff may come out a rounding below it.
 EXACT = 1 - 1e-12
 
