@@ -68,16 +68,20 @@ def test_counts_of_large_cases_follow_the_density(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(work, "LIKE", "melt4k")
     work.pairs.cache_clear()
     work.counts.cache_clear()
-    for case in ("dhfr", "melt20k", "melt1m"):
+    monkeypatch.setattr(work, "LARGEST", 50_000)
+    for case in ("melt20k", "melt108k"):
         system, counts = cases.system(case), WORKLOAD.counts(case)
         sphere = 4 / 3 * math.pi * system.cutoff**3 / system.volume
         assert counts["pairs"] == pytest.approx(system.n**2 / 2 * sphere, rel=0.06)
         volume = 27 * math.prod(system.cell_edges) / system.volume
         assert counts["candidates"] == pytest.approx(system.n**2 / 2 * volume, rel=0.02)
     work.pairs.cache_clear()
+    assert "step_fs" not in counts
+    monkeypatch.setattr(work, "pairs", lambda _: 2_400_000)
+    dhfr = WORKLOAD.counts("dhfr")
     work.counts.cache_clear()
-    assert WORKLOAD.counts("dhfr")["step_fs"] == pytest.approx(2.0)
-    assert "step_fs" not in WORKLOAD.counts("lj864")
+    assert dhfr["step_fs"] == pytest.approx(2.0)
+    assert dhfr["candidates"] == pytest.approx(23_558**2 / 2 * 27 / 343, rel=0.02)
 
 
 def test_operations_of_a_pair() -> None:
