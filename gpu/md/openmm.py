@@ -30,6 +30,8 @@ from workloads.md.cases import SYSTEMS
 NAME = "gpu/md/openmm"
 API = "openmm"
 CASES: tuple[str, ...] = tuple(SYSTEMS)
+#: What a CPU does in seconds.
+QUICK = ("nist", "lj864")
 TIER = "outside baseline"
 ARITHMETICS: tuple[str, ...] = ("fp32",)
 MODES = ("queue",)
