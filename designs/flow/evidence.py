@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -119,14 +120,16 @@ def build_on_board(
     mhz: float,
     sources: Sequence[str],
     seeds: int = 10,
+    without_end: Sequence[int] = (),
     out: Path | None = None,
     progress: Progress | None = None,
 ) -> Record:
     """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
 
-    `mhz` is the clock to work towards; the PLL gives the nearest it can. `sources` are the repository's files that
-    determine the core. `out` is the folder for `<workload>-<case>-<name>-<board>.bit`, name the last part of the
-    implementation's (default: build/).
+    `mhz` is the clock to work towards; the PLL gives the nearest it can. `without_end` are seeds with which the router
+    was seen not to come to an end; the next ones stand in for them, and the record names them. `sources` are the
+    repository's files that determine the core. `out` is the folder for `<workload>-<case>-<name>-<board>.bit`, name the
+    last part of the implementation's (default: build/).
     Errors: BoardError, FlowError, MissingTool.
     """
     chosen = boards.load(board)
@@ -140,7 +143,7 @@ def build_on_board(
         synthesis = synth_ecp5("board_top", sources_with_top, data=core.memories)
     spread = route_seeds(
         synthesis.json,
-        seeds=seeds,
+        seeds=list(islice((seed for seed in count(1) if seed not in without_end), seeds)),
         progress=progress,
         device=chosen.nextpnr,
         package=chosen.package,
@@ -151,7 +154,10 @@ def build_on_board(
     )
     name = f"{core.workload}-{core.case}-{core.implementation.split('/')[-1]}-{board}.bit"
     bit = _packed(spread, (out or repo_root() / "build") / name)
-    return _routed(core, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, bit, sources)
+    record = _routed(core, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, bit, sources)
+    left_out = [seed for seed in without_end if seed < max(routing.seed for routing in spread.routings)]
+    said = {"seeds_without_end": ", ".join(map(str, left_out))} if left_out else {}
+    return replace(record, conditions={**record.conditions, **said})
 
 
 def _packed(spread: Spread, target: Path) -> bytes:
