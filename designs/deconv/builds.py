@@ -22,8 +22,8 @@ from workloads.api import Progress
 #: Clock by case that place and route works towards, and that the PLL makes exactly; the best of ten seeds meets it.
 BOARD_MHZ = {"digits": 125.0, "mnist": 115.0}
 
-#: Seeds, by case, with which the router of nextpnr does not come to an end: 121 connections were left after 100 s of its
-#: time, and still after eight minutes more.
+#: Seeds, by case, with which the router of nextpnr does not come to an end: 121 connections were left after 100 s of
+#: its time, and still after eight minutes more.
 WITHOUT_END: Mapping[str, tuple[int, ...]] = {"digits": (7,)}
 
 #: Modules that stay modules on a part: those of which there are many, equal, and which are synthesised once; and large
