@@ -68,14 +68,15 @@ class FixedLayer:
 def quantise(layer: Layer, weight: NDArray[np.floating], bias: NDArray[np.floating], bits: int) -> FixedLayer:
     """The integers of a layer.
 
-    Errors: ValueError naming it for weights of 2^bits or more, biases of 2^53 or more on the grid of the sums, and
-    numbers that are not finite.
+    Errors: ValueError naming it for weights that round to 2^(bits-1) or more, biases of 2^53 or more on the grid of the
+    sums, and numbers that are not finite.
     """
     high = (1 << (bits - 1)) - 1
     if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
         raise ValueError(f"{layer.name}: weights and biases must be finite")
     largest = float(np.abs(weight).max())
-    fits = (f for f in range(bits + 8, -1, -1) if round_half_up(np.float64(largest * 2.0**f)) <= high)
+    # Compared as a float: a huge one has no integer.
+    fits = (f for f in range(bits + 8, -1, -1) if np.floor(largest * 2.0**f + 0.5) <= high)
     fraction = next(fits, None)
     if fraction is None:
         raise ValueError(f"{layer.name}: a weight of {largest:g}, but {bits} bits hold at most {high}")

@@ -310,6 +310,9 @@ def test_an_activation_without_a_table_is_refused() -> None:
     [
         (0.5, 1e30, r"up: a bias of 1e\+30, but sums are exact only below"),
         (0.5, -1e30, r"up: a bias of 1e\+30, but sums are exact only below"),
+        (1e30, 0.0, r"up: a weight of 1e\+30, but 8 bits hold at most 127"),
+        (-3e38, 0.0, r"up: a weight of 3e\+38, but 8 bits hold at most 127"),
+        (127.5, 0.0, r"up: a weight of 127\.5, but 8 bits hold at most 127"),
         (np.nan, 0.0, "up: weights and biases must be finite"),
         (0.5, np.inf, "up: weights and biases must be finite"),
     ],
