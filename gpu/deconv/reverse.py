@@ -84,8 +84,8 @@ def choices(network: Network, index: int, arithmetic: str, n: int, info: Info) -
 def stage(network: Network, index: int, choice: Choice, arithmetic: str, n: int, info: Info) -> Stage:
     """A layer as one launch. Errors: Unsupported, naming the layer and the condition."""
     layer = network.layers[index]
-    if max(*layer.shape, *layer.shape_out) > LARGEST_SIDE:
-        raise Unsupported(f"{layer.name}: a side above {LARGEST_SIDE} is too large for the kernel")
+    if (side := max(*layer.shape, *layer.shape_out)) > LARGEST_SIDE:
+        raise Unsupported(f"{layer.name}: a side of {side} is too large for the kernel; at most {LARGEST_SIDE}")
     build = _tile if isinstance(choice, Tile) else _few
     source, groups, local = build(network, index, choice, arithmetic, n, info)  # type: ignore[arg-type]
     launch = Launch(source, "layer", ("in", "out", "weights", "biases", "table", n), groups, local)

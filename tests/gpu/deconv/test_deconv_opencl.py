@@ -99,7 +99,7 @@ def test_64_bit_sums_where_32_do_not_hold_them(device):
 
 def test_a_side_that_does_not_fit_is_refused(device):
     network = Made(Layer("long", (1024, 1), 4, 8, 1), 1)
-    with pytest.raises(Unsupported, match="long: a side above 1023"):
+    with pytest.raises(Unsupported, match="long: a side of 1024 is too large for the kernel; at most 1023"):
         reverse.stage(network, 0, reverse.Few(1, 4), "fp32", 1, device.info)
 
 
