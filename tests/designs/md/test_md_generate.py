@@ -94,9 +94,7 @@ def test_a_host_names_what_went_wrong(single: Design) -> None:
         match=r"^single on small, after 7 steps: 3 particles lost: a cell got more than the 20 of its memory$",
     ):
         check(single, status(1, lost=3))
-    with pytest.raises(
-        EngineFault, match=r"two particles came closer than 0.75, .*; a particle became too fast"
-    ):
+    with pytest.raises(EngineFault, match=r"two particles came closer than 0.75, .*; a particle became too fast"):
         check(single, status(6))
     with pytest.raises(EngineFault, match="a command, cell or kind came in"):
         check(single, status(8))
