@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from md_systems import SALT, TIGHT, problem, start
+from gpu_md_systems import SALT, TIGHT, problem, start
 
 from compare.provenance import hash_sources, repo_root
 from compare.record import Boundary

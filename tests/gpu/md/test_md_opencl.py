@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from md_systems import SALT, TIGHT, followed, problem, start
+from gpu_md_systems import SALT, TIGHT, followed, problem, start
 
 from gpu.md import cells, opencl
 from gpu.md.bench import Bench
