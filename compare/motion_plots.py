@@ -101,5 +101,6 @@ def draw_traces(title: str, traces: Sequence[Trace]) -> Canvas:
             ends.append((float(change[-1]), f"{trace.row.arithmetic}{stale}{slope}", colour))
         axes.margins(x=0)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value, 12):g}"))
         plots.label(axes, ends)
     return canvas

@@ -22,8 +22,8 @@ SIZES = (
     "its memories hold"
 )
 APPLICATION = (
-    "A whole application: steps a second of A over B with host work in each step, assumed; trajectory every "
-    f"{TRAJECTORY:,} steps, or positions and forces over a link of {LINK / 1e9:g} GB/s in every step, assumed"
+    "A whole application: steps a second of the FPGA over the GPU with host work in each step, assumed; trajectory "
+    f"every {TRAJECTORY:,} steps, or positions and forces over a link of {LINK / 1e9:g} GB/s in every step, assumed"
 )
 
 
@@ -126,21 +126,24 @@ def _from(crossing: SizeCrossing) -> str:
     return text.plain(crossing.atoms, crossing.low, crossing.high)
 
 
+_NAMES = ("case", "FPGA design", "GPU kernel", "evidence")
+
+
 def application(found: Iterable[Application]) -> Table:
     """Return what the ratio of two engines is worth to a whole application."""
     hosts = [f"{text.si(host, 's')}" if host else "none" for host in HOST_SECONDS]
     columns: dict[str, Callable[[Application], str]] = {
         "case": lambda a: a.engine.over.case,
-        "A": lambda a: a.engine.over.label,
-        "B": lambda a: a.engine.under.label,
-        "engine, A over B": lambda a: text.ratio(a.engine),
+        "FPGA design": lambda a: a.engine.over.label,
+        "GPU kernel": lambda a: a.engine.under.label,
+        "engines alone": lambda a: text.ratio(a.engine),
         **{f"all on the device, host {h}": partial(_gain, "device", i) for i, h in enumerate(hosts)},
         **{f"host in every step, {h}": partial(_gain, "shared", i) for i, h in enumerate(hosts)},
         "transfer a step": lambda a: text.si(a.transfer, "s"),
         "gain is 2 at host work of": lambda a: "below 2 at any" if a.halved is None else text.si(a.halved, "s"),
         "evidence": lambda a: f"modelled from {text.grades(a.engine)}",
     }
-    return table(APPLICATION, found, columns, [name for name in columns if name not in ("case", "A", "B", "evidence")])
+    return table(APPLICATION, found, columns, [name for name in columns if name not in _NAMES])
 
 
 def _gain(way: str, index: int, found: Application) -> str:

@@ -72,12 +72,12 @@ def _band(points: Iterable[tuple[float, Figure]]) -> Band:
 
 
 def figures(comparison: Comparison) -> dict[str, Canvas]:
-    """Return one figure for each case that has something to draw."""
+    """Return one figure for each case that has something to draw: a pipeline, or a kernel at two batches or more."""
     found = {case: series_of(row for row in comparison.rows if row.case == case) for case in comparison.cases}
     return {
         case: draw(f"{comparison.workload} · {case}", lines, [o for o in comparison.overtakings if o.fpga.case == case])
         for case, lines in found.items()
-        if lines
+        if any(line.pipeline or len({row.batch for row in line.rows}) > 1 for line in lines)
     }
 
 

@@ -13,6 +13,9 @@ from compare.rows import BUSY, Figure, Row
 
 MISSING = "–"
 
+#: Quality figures about others of their row: how sure a drift is, and what else goes with it.
+_BESIDE = {"energy_deviation", "energy_drift_error", "momentum"}
+
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
 
@@ -172,9 +175,10 @@ def resource(row: Row, name: str) -> str:
 def quality(row: Row) -> str:
     """Return the quality figures of a row in the order of their names, `0.991 / 0.620`.
 
-    `exact` where none is known, but every bit equalled the oracle.
+    `exact` where none is known, but every bit equalled the oracle. What only the table of quality tells is left out.
     """
-    known = " / ".join(one_quality(row.quality[name], 3) for name in sorted(row.quality))
+    shown = sorted(set(row.quality) - _BESIDE)
+    known = " / ".join(one_quality(row.quality[name], 3) for name in shown)
     return known or ("exact" if row.proved else MISSING)
 
 

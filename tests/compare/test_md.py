@@ -11,6 +11,7 @@ import md_records as made
 import numpy as np
 import pytest
 from synthetic_records import measurement, rows
+from test_tables import terminal
 
 from compare import application, motion_tables, plots, tables, traces, writers
 from compare.comparison import Comparison, compare
@@ -170,6 +171,7 @@ def test_figures_and_files(story: Comparison, tmp_path: Path) -> None:
     assert {"lj864-energy", "sizes"} <= names
     written = {path.name for path in write_outputs(story, tmp_path)}
     assert {"md-motion.csv", "md-systems.csv", "md-sizes.csv", "md-application.csv", "md-sizes.svg"} <= written
+    assert "whole application" in terminal(story)
     said = writers.markdown(story)
     for title in (motion_tables.SYSTEMS, motion_tables.MOTION, motion_tables.SIZES, motion_tables.APPLICATION):
         assert title in said

@@ -47,7 +47,7 @@ def test_an_interrupt_changes_nothing(
     monkeypatch.setattr(plots, "as_png", fail)
     (tmp_path / "b").mkdir()
     with pytest.raises(error):
-        write_outputs(comparison(tmp_path / "b", [kernel()]), out)
+        write_outputs(comparison(tmp_path / "b", [kernel(), kernel(batch=4096)]), out)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
     monkeypatch.setattr(plots, "as_png", lambda _: b"png")
@@ -109,8 +109,8 @@ def test_the_report_is_one_self_contained_file(tmp_path: Path) -> None:
 
 
 def test_names_in_the_report_are_escaped(tmp_path: Path) -> None:
-    made = kernel(implementation="gpu/track/<script>x</script>", case="a/<script>")
-    paths = write_outputs(comparison(tmp_path, [made]), tmp_path / "out")
+    made = [kernel(batch, implementation="gpu/track/<script>x</script>", case="a/<script>") for batch in (1, 64)]
+    paths = write_outputs(comparison(tmp_path, made), tmp_path / "out")
     assert "track-a__script_.svg" in {p.name for p in paths}
     page = (tmp_path / "out" / "track.html").read_text(encoding="utf-8")
     assert "<script" not in page
