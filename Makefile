@@ -24,6 +24,9 @@ compare: .venv/ready
 	$(BIN)/gatewarp verify bcnn --case digits --samples 500
 	$(BIN)/gatewarp build bcnn --case digits --board ulx3s-85f --reuse
 	$(BIN)/gatewarp measure bcnn --device opencl --case digits --batch 1 --batch 64 --batch 4096 --seconds 1
+	$(BIN)/gatewarp verify deconv --case digits --samples 64
+	$(BIN)/gatewarp build deconv --case digits --board ulx3s-85f --implementation designs/deconv/reverse_loop --reuse
+	$(BIN)/gatewarp measure deconv --device opencl --case digits --batch 1 --batch 64 --seconds 1
 	$(BIN)/gatewarp compare --out $(REPORT)
 
 test: .venv/ready
