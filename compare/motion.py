@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from compare.rows import Figure, Row
+from compare.rows import Row
 
-#: What is counted, the first of which tells such a record from others.
-COUNTS = ("pairs", "atoms", "candidates", "flops")
 #: Condition of a count: femtoseconds of a time step, for systems in units of matter; reduced ones have none.
 STEP_FS = "step_fs"
 #: Figures that `with_motion` adds: pairs/s, atom-steps/s, ns/day.
@@ -26,7 +24,7 @@ Systems = Mapping[tuple[str, str], Row]
 
 def is_system(row: Row) -> bool:
     """Whether a row of the oracle counts what a step holds."""
-    return COUNTS[0] in row.figures
+    return "pairs" in row.figures
 
 
 def systems_of(rows: Iterable[Row]) -> Systems:
@@ -46,13 +44,8 @@ def with_motion(row: Row, systems: Systems) -> Row:
     figures = dict(row.figures)
     for name, count in ((PAIRS, "pairs"), (ATOMS, "atoms")):
         if count in system.figures:
-            figures[name] = _times(rate, name, system.figures[count].value, f"{count[:-1]}/s")
+            figures[name] = rate.times(system.figures[count].value, name, f"{count[:-1]}/s")
     step = system.conditions.get(STEP_FS)
     if isinstance(step, (int, float)):
-        figures[TIME] = _times(rate, TIME, step * _NS_A_DAY, "ns/day")
+        figures[TIME] = rate.times(step * _NS_A_DAY, TIME, "ns/day")
     return replace(row, figures=figures)
-
-
-def _times(rate: Figure, name: str, factor: float, unit: str) -> Figure:
-    low, high = (None if x is None else x * factor for x in (rate.low, rate.high))
-    return replace(rate, quantity=name, value=rate.value * factor, unit=unit, low=low, high=high)

@@ -15,7 +15,6 @@ from compare.derive import band
 from compare.motion import PAIRS
 from compare.rows import Row
 from compare.sizes import Point, SizeCrossing, series
-from compare.text import si
 from compare.traces import Trace
 
 
@@ -59,12 +58,8 @@ def draw_sizes(workload: str, points: Sequence[Point], crossings: Sequence[SizeC
                 axes.plot([crossing.atoms], [crossing.fpga.rate], marker="o", markersize=11, markerfacecolor="none",
                           markeredgecolor=plots.INK, markeredgewidth=1.8, zorder=5)  # fmt: skip
         axes.set_xlim(first / 1.3, last * 1.3)
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: si(value, "").replace(".00", "").replace(".0", ""))
-        )
-        axes.yaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: si(value, "").replace(".00", "").replace(".0", ""))
-        )
+        axes.xaxis.set_major_formatter(plots.ticks())
+        axes.yaxis.set_major_formatter(plots.ticks())
         axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_locator(LogLocator(numticks=99))

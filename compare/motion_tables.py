@@ -34,11 +34,11 @@ def systems(rows: Iterable[Row]) -> Table:
         rows,
         {
             "case": lambda r: r.case,
-            "atoms": lambda r: _count(r, "atoms"),
-            "pairs within the cutoff": lambda r: _count(r, "pairs"),
-            "half-shell candidates": lambda r: _count(r, "candidates"),
+            "atoms": lambda r: text.whole(r, "atoms"),
+            "pairs within the cutoff": lambda r: text.whole(r, "pairs"),
+            "half-shell candidates": lambda r: text.whole(r, "candidates"),
             "pass": _passing,
-            "useful flop a pair": lambda r: _count(r, "flops"),
+            "useful flop a pair": lambda r: text.whole(r, "flops"),
             "useful flop a step": _flops,
             "time step": _step,
             "evidence": text.evidence,
@@ -49,11 +49,6 @@ def systems(rows: Iterable[Row]) -> Table:
         ),
     )  # fmt: skip
     return without_empty(made, text.MISSING)
-
-
-def _count(row: Row, name: str) -> str:
-    figure = row.figures.get(name)
-    return text.MISSING if figure is None else f"{figure.value:,.0f}"
 
 
 def _passing(row: Row) -> str:

@@ -57,10 +57,7 @@ def with_operations(row: Row, counts: Mapping[tuple[str, str], Counts]) -> Row:
         if count is None or not count.value:
             continue
         if rate := row.figures.get("throughput"):
-            low, high = (None if x is None else x * count.value for x in (rate.low, rate.high))
-            figures[f"rate.{kind}"] = replace(
-                rate, quantity=f"rate.{kind}", value=rate.value * count.value, unit="op/s", low=low, high=high
-            )
+            figures[f"rate.{kind}"] = rate.times(count.value, f"rate.{kind}", "op/s")
         if (energy := row.figures.get("energy")) and band(energy)[0] > 0:
             lowest, highest = band(energy)
             wide = energy.low is not None

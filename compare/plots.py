@@ -173,7 +173,7 @@ def _panel(
     bottom, top = axes.get_ylim()
     if top < 100 * bottom:  # too few powers of ten to read a value by
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: si(value, unit).replace(".00", "").replace(".0", "")))
+    axes.yaxis.set_major_formatter(ticks(unit))
     label(axes, ends)
 
 
@@ -218,6 +218,11 @@ def apart(places: list[float], gap: float, top: float) -> list[float]:
     for i in reversed(range(len(at))):
         at[i] = min(at[i], (at[i + 1] - gap) if i + 1 < len(at) else top)
     return at
+
+
+def ticks(unit: str = "") -> FuncFormatter:
+    """Return a formatter of round values with SI prefixes."""
+    return FuncFormatter(lambda value, _: si(value, unit).replace(".00", "").replace(".0", ""))
 
 
 def power(said: str) -> str:

@@ -68,6 +68,11 @@ class Figure:
         """Return a measurement as a figure."""
         return cls(m.quantity, m.value, m.unit, m.statistic, m.samples, m.boundary, (m.stage,), m.low, m.high, m.spread)
 
+    def times(self, factor: float, quantity: str, unit: str) -> Figure:
+        """Return another quantity that is the figure and its band times a factor, known in the same way."""
+        low, high = (None if x is None else x * factor for x in (self.low, self.high))
+        return replace(self, quantity=quantity, value=self.value * factor, unit=unit, low=low, high=high)
+
     @property
     def grade(self) -> str:
         """How the figure is known, for example `simulated × post-route`."""

@@ -83,6 +83,12 @@ def quantity(row: Row, name: str, unit: str) -> str:
     return MISSING if figure is None else si(figure.value, unit, figure.low, figure.high)
 
 
+def whole(row: Row, name: str) -> str:
+    """Return a figure of a row without decimal places."""
+    figure = row.figures.get(name)
+    return MISSING if figure is None else f"{figure.value:,.0f}"
+
+
 def count(row: Row, name: str) -> str:
     """Return a number of cycles of a row with its band."""
     figure = row.figures.get(name)

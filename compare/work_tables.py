@@ -27,9 +27,9 @@ def counts(rows: Iterable[Row]) -> Table:
         rows,
         {
             "case": lambda r: r.case,
-            "useful": lambda r: _whole(r, "operations.useful"),
-            "kept": lambda r: _whole(r, "operations.kept"),
-            "equivalent": lambda r: _whole(r, "operations.equivalent"),
+            "useful": lambda r: text.whole(r, "operations.useful"),
+            "kept": lambda r: text.whole(r, "operations.kept"),
+            "equivalent": lambda r: text.whole(r, "operations.equivalent"),
             "equivalent to a useful one": lambda r: (
                 text.amount(r.figures["saving"]) if "saving" in r.figures else text.MISSING
             ),
@@ -38,11 +38,6 @@ def counts(rows: Iterable[Row]) -> Table:
         ("useful", "kept", "equivalent", "equivalent to a useful one"),
     )
     return without_empty(made, text.MISSING)
-
-
-def _whole(row: Row, name: str) -> str:
-    figure = row.figures.get(name)
-    return text.MISSING if figure is None else f"{figure.value:,.0f}"
 
 
 def rates(rows: Iterable[Row]) -> Table:
@@ -81,7 +76,7 @@ def arrays(rows: Iterable[Row]) -> Table:
             **_WORK,
             "interval, cycles": lambda r: text.count(r, "interval"),
             **_SHARES,
-            "by inserted zeros": lambda r: _whole(r, "zero_products"),
+            "by inserted zeros": lambda r: text.whole(r, "zero_products"),
             "memory traffic, B/cycle": text.traffic_in_time,
             "evidence": text.evidence,
         },
