@@ -206,15 +206,17 @@ class Bench:
         return self._best[arithmetic, n]
 
     def _tuned(self, arithmetic: str, n: int) -> Kernel:
-        layers = self.network.layers
+        layers, info = self.network.layers, self.device.info
         rng = np.random.default_rng(1)
+        choices = [self.back.choices(self.network, i, arithmetic, n, info) for i in range(len(layers))]
+        found = [[self.placed(i, choice, arithmetic, n) for choice in some] for i, some in enumerate(choices)]
+        spanned = {i + k for i, some in enumerate(found) for p in some for k in range(p.stage.layers) if p.stage.layers > 1}
         best: list[tuple[float, tuple[Placed, ...]]] = [*((np.inf, ()) for _ in layers), (0.0, ())]
         for index in reversed(range(len(layers))):
-            choices = self.back.choices(self.network, index, arithmetic, n, self.device.info)
-            found = [self.placed(index, choice, arithmetic, n) for choice in choices]
-            alone = len(found) == 1 and found[0].stage.layers == 1
+            # Nothing to choose: the only way to do this layer. Its time counts where one launch could do several layers.
+            alone = len(found[index]) == 1 and index not in spanned
             source = None if alone else self._random(rng, arithmetic, n * layers[index].inputs)
-            for placed in found:
+            for placed in found[index]:
                 behind = best[index + placed.stage.layers]
                 took = 0.0 if source is None else self._time(placed, arithmetic, source, n)
                 if took + behind[0] < best[index][0]:

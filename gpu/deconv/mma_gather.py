@@ -322,8 +322,9 @@ def constants_of(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
             table[g, HEAD + t] = z << 16 | y << 8 | x
             blocks.append(_swizzled(_tap(values, found, group, t), parts))
         steps += len(group.taps) * parts
-    weights = np.concatenate(blocks) if blocks else np.zeros(16, np.uint8)
-    return {"weights": weights, "table": table, "columns": offsets, "bias": bias, "lookup": values.lookup}
+    if not all(group.taps for group in groups):  # they come last, and a tile has a step nevertheless: of zeros
+        blocks.append(np.zeros(parts * bn * 128, np.uint8))
+    return {"weights": np.concatenate(blocks), "table": table, "columns": offsets, "bias": bias, "lookup": values.lookup}
 
 
 def _tap(values: Numbers, found: tuple[Phase, ...], group: Columns, t: int) -> NDArray[np.generic]:

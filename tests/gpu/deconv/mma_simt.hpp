@@ -314,7 +314,7 @@ template <class Body> int launch(int groups, int local, int split, Body body) {
     for (first_block = 0; first_block < groups; first_block += split) {
         blocks = std::vector<Block>(split);
         for (Block &one : blocks) {
-            std::memset(one.memory.get(), 0xA5, MEMORY + 1024);
+            std::memset(one.memory.get(), 0xFF, MEMORY + 1024);
             one.warps = std::vector<Meeting>((local + 31) / 32);
             one.warpgroups = std::vector<Meeting>((local + 127) / 128);
         }

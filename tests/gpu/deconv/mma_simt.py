@@ -16,6 +16,8 @@ from gpu.deconv.launch import Launch, Stage
 
 _HEADER = Path(__file__).with_name("mma_simt.hpp")
 _GUARD = 4096
+#: Bytes around what a kernel reads: what it takes from there spoils its answer.
+_AROUND = 1 << 16
 
 
 def without_ptx(source: str) -> str:
@@ -74,9 +76,9 @@ def run(stage: Stage, source: NDArray[Any], out: NDArray[Any], folder: Path, cha
 
 
 def _aligned(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of an array as a device gets them, at a multiple of 256."""
-    found = np.zeros(array.nbytes + 256, np.uint8)
-    start = -found.ctypes.data % 256
+    """The bytes of an array as a device gets them, at a multiple of 256, between bytes that are no numbers as halves."""
+    found = np.full(array.nbytes + 2 * _AROUND + 256, 0xFF, np.uint8)
+    start = _AROUND - (found.ctypes.data + _AROUND) % 256 + 256
     view = found[start : start + array.nbytes]
     view[:] = np.frombuffer(memoryview(np.ascontiguousarray(array).reshape(-1)).cast("B"), np.uint8)
     return view

@@ -12,7 +12,8 @@ from compare.record import Record
 from gpu import measure as module
 from gpu import variation
 from gpu.deconv import subjects
-from gpu.deconv.bench import NetworkRunner
+from gpu.deconv.bench import Bench, NetworkRunner
+from gpu.deconv.launch import Stage
 from gpu.deconv.layout import Network
 from gpu.deconv.tolerance import tolerance
 from gpu.runtime import loop, null
@@ -91,6 +92,29 @@ def test_default_batches_stop_at_the_largest_of_the_case(monkeypatch):
         with pytest.raises(module.NothingMeasuredError):
             records("null", case, None)
     assert asked == [[1, 2, 4, 8, 16, 32, 64], [2**i for i in range(10)]]
+
+
+@pytest.mark.parametrize(
+    ("pair_takes", "choices", "wanted", "timed"),
+    [
+        (7.0, {0: ["a"], 1: ["b", "pair"], 2: ["c"]}, ["a", "pair"], {"b", "pair", "c"}),
+        (9.0, {0: ["a"], 1: ["b", "pair"], 2: ["c"]}, ["a", "b", "c"], {"b", "pair", "c"}),
+        (7.0, {0: ["a"], 1: ["b"], 2: ["c"]}, ["a", "b", "c"], set()),
+        (7.0, {0: ["a"], 1: ["pair"], 2: []}, ["a", "pair"], {"pair"}),
+    ],
+)
+def test_a_pair_is_set_against_both_of_its_layers(monkeypatch, pair_takes, choices, wanted, timed):
+    """Also where each of them can be done in one way only; what no pair covers needs no time then."""
+    bench = Bench(null.Null(), Network("digits"))
+    times, seen = {"a": 2.0, "b": 5.0, "c": 3.0, "pair": pair_takes}, set()
+    back = SimpleNamespace(
+        choices=lambda network, index, *rest: choices[index],
+        stage=lambda network, index, choice, *rest: Stage((), {}, {}, 2 if choice == "pair" else 1),
+    )
+    monkeypatch.setattr(bench, "back", back)
+    monkeypatch.setattr(bench, "_time", lambda placed, *rest: seen.add(placed.choice) or times[placed.choice])
+    assert [placed.choice for placed in bench.tune("fp16", 4).placed] == wanted
+    assert seen == timed
 
 
 def test_windows_are_equal_work_over_all_buffer_sets():
