@@ -2,8 +2,10 @@
 
     board = load("ulx3s-85f")
     board.part, board.clock_hz, board.constraints
+    load("ulx3s").name == "ulx3s-85f"           by an alias
 
-Adding a board touches nothing else: a TOML file and its pin constraints.
+Adding a board touches nothing else: a TOML file and its pin constraints. A file of the same name in `later/` adds facts
+to a board whose own file is part of the content hash of shipped records and so stays as it is.
 """
 
 from __future__ import annotations
@@ -11,8 +13,15 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
+
+#: Families of parts; `designs.boards.families` has a flow for each but `xilinx`, which the vendor's tools build.
+FAMILIES = ("ecp5", "ice40", "gowin", "gatemate", "xilinx")
+
+#: Flows: `open` is Yosys and nextpnr, `vivado` and `vitis` are the vendor's.
+FLOWS = ("open", "vivado", "vitis")
 
 
 class BoardError(ValueError):
@@ -23,8 +32,14 @@ class BoardError(ValueError):
 class Board:
     """One board: the part and how nextpnr names it, the oscillator, the serial port, and other pins by port name.
 
-    `uart_receive` and `uart_transmit` are seen from the FPGA; rates in baud, clock in Hz, `idcode` as read over JTAG.
-    `high` are outputs that a design drives to one. `constraints` is the LPF file.
+    `uart_receive` and `uart_transmit` are seen from the FPGA; rates in baud, clock in Hz, `idcode` as read over JTAG
+    (0: the part is not configured over JTAG). `high` are outputs that a design drives to one. `constraints` is the file
+    with the pins: LPF, PCF, CST or CCF.
+
+    `usb` are the vendor:product ids of the bridge by which the board is recognised, in lower case. `cable` is
+    openFPGALoader's name of the cable where `openfpgaloader`, its name of the board, does not imply it. `bridge` says
+    what carries the serial port; `external` means pins for an adapter of the user's own. `reset_pressed` is what the
+    button reads when pressed, `led_on` the level that lights an LED.
     """
 
     name: str
@@ -46,21 +61,30 @@ class Board:
     led_count: int
     high: tuple[str, ...]
     constraints: Path
+    family: str = "ecp5"
+    flow: str = "open"
+    aliases: tuple[str, ...] = ()
+    usb: tuple[str, ...] = ()
+    cable: str = ""
+    bridge: str = ""
+    reset_pressed: int = 1
+    led_on: int = 1
 
 
 def names() -> list[str]:
-    """Names of all boards, sorted."""
+    """Names of all boards, sorted, without aliases."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load(name: str) -> Board:
-    """Read a board by name; BoardError lists the boards there are, or names what is wrong in the file."""
+    """Read a board by name or alias; BoardError lists the boards there are, or names what is wrong in the file."""
     if name not in names():
-        raise BoardError(f"unknown board {name!r}; boards: {', '.join(names())}")
+        name = _by_alias(name)
     path = FOLDER / f"{name}.toml"
     try:
-        data = tomllib.loads(path.read_text())
+        data = _data(name)
         device, clock, uart, pins = data["device"], data["clock"], data["uart"], data["pins"]
+        usb = data.get("usb", {})
         board = Board(
             name=data["name"],
             title=data["title"],
@@ -81,13 +105,44 @@ def load(name: str) -> Board:
             led_count=pins["led_count"],
             high=tuple(pins["high"]),
             constraints=FOLDER / pins["constraints"],
+            family=device.get("family", "ecp5"),
+            flow=device.get("flow", "open"),
+            aliases=tuple(data.get("aliases", ())),
+            usb=tuple(usb.get("ids", ())),
+            cable=usb.get("cable", ""),
+            bridge=uart.get("bridge", ""),
+            reset_pressed=pins.get("reset_pressed", 1),
+            led_on=pins.get("led_on", 1),
         )
-    except tomllib.TOMLDecodeError as error:
-        raise BoardError(f"{path}: {error}") from None
     except KeyError as error:
         raise BoardError(f"{path}: missing {error}") from None
     if board.name != name:
         raise BoardError(f"{path}: its name {board.name!r} is not its file name")
+    if board.family not in FAMILIES or board.flow not in FLOWS:
+        known = f"families: {', '.join(FAMILIES)}; flows: {', '.join(FLOWS)}"
+        raise BoardError(f"{path}: no family {board.family!r} or no flow {board.flow!r}; {known}")
     if not board.constraints.is_file():
         raise BoardError(f"{path}: no constraints file {board.constraints}")
     return board
+
+
+def _data(name: str) -> dict[str, Any]:
+    """A board's file with the tables of `later/` added."""
+    data: dict[str, Any] = {}
+    for path in (FOLDER / f"{name}.toml", FOLDER / "later" / f"{name}.toml"):
+        if path.is_file():
+            try:
+                content = tomllib.loads(path.read_text())
+            except tomllib.TOMLDecodeError as error:
+                raise BoardError(f"{path}: {error}") from None
+            for key, value in content.items():
+                data[key] = {**data[key], **value} if isinstance(data.get(key), dict) else value
+    return data
+
+
+def _by_alias(alias: str) -> str:
+    found = [name for name in names() if alias in _data(name).get("aliases", ())]
+    if len(found) != 1:
+        problem = f"{alias!r} is an alias of {' and '.join(found)}" if found else f"unknown board {alias!r}"
+        raise BoardError(f"{problem}; boards: {', '.join(names())}")
+    return found[0]
