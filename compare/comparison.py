@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,14 @@ from compare.application import Application, applications
 from compare.batches import Overtaking, overtakings
 from compare.caution import careful, with_drift
 from compare.claim import load_claims
+from compare.deployed import is_deployed, is_simulated, runs_of
 from compare.derive import assumption, derive, with_energy
 from compare.judge import Judged, judge
 from compare.motion import is_system, systems_of, with_motion
 from compare.operations import counts_of, is_count, with_operations, with_saving
 from compare.record import Boundary
 from compare.referee import Ratio, Refusal, Verdict, over_floor, ratio, same_results
-from compare.rows import LAYER, ORACLE, SIMULATION, Row, newest, rows_of, text, with_quality
+from compare.rows import LAYER, ORACLE, SIMULATION, Row, newest, rows_of, same_run, text, with_quality
 from compare.samples import Sheet, is_sheet, sheets_of
 from compare.sizes import Point, SizeCrossing, points_of, size_crossings
 from compare.stale import StaleCheck
@@ -40,7 +41,8 @@ class Comparison:
 
     `rows` are all rows, `shown` the selection for a short table. `quality` are the oracle's quality rows, `counts`
     those of operations an item, `sheets` what networks generated, `published` what stands on publications. `layers`
-    are simulated layers of FPGA designs. `variations` say how much shown rows vary, `overtakings` from which batch a
+    are simulated layers of FPGA designs, `deployed` one row for each run on a board, the simulated one included, whose
+    runs are in no other list. `variations` say how much shown rows vary, `overtakings` from which batch a
     GPU is ahead of an FPGA, `claims` what became of what papers claim. Of molecular dynamics: `systems` count what a
     step holds, `traces` are energies against steps, `points` rates by size, `sizes` from which size a GPU is ahead, and
     `applications` what an engine is worth to a whole program. `superseded` counts rows that a newer or the
@@ -61,6 +63,7 @@ class Comparison:
     applications: tuple[Application, ...]
     published: tuple[Row, ...]
     layers: tuple[Row, ...]
+    deployed: tuple[Row, ...]
     variations: tuple[Variation, ...]
     overtakings: tuple[Overtaking, ...]
     claims: tuple[Judged, ...]
@@ -78,7 +81,10 @@ class Comparison:
     def everything(self) -> tuple[Row, ...]:
         """All that stands on records, for where it comes from and what is stale."""
         carried = [sheet.row for sheet in self.sheets] + [trace.row for trace in self.traces]
-        return (*self.quality, *self.counts, *self.systems, *carried, *self.rows, *self.layers, *self.published)
+        simulated = (row for row in self.deployed if is_simulated(row))
+        return (
+            *self.quality, *self.counts, *self.systems, *carried, *self.rows, *self.layers, *simulated, *self.published,
+        )  # fmt: skip
 
 
 def default_folders(root: Path | str) -> tuple[Path, Path]:
@@ -112,7 +118,8 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     traced, retraced = newest(told["trace"])
     layers, resimulated = newest(told["layer"])
     apart, repeated = newest(told["variation"])
-    others, superseded = newest(told["row"])
+    pretended, rerun = newest(told["simulated board"])
+    others, older = newest(told["row"])
     joined, failed = derive([*others, *assumed, *borne_out(told["simulation"], told["layer"])])
     rows, dropped = newest(joined)
     rows = [with_energy(with_quality(row, known)) for row in with_variation(careful(rows), apart)]
@@ -123,12 +130,27 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     traces, untraceable = traces_of(with_quality(row, known) for row in sorted(traced, key=_order))
 
     drifting = list(with_drift(rows))
+    spares = list(with_drift(with_energy(with_quality(row, known)) for row in careful(older)))
     points = points_of(drifting, systems)
     cases = tuple(sorted({row.case for row in (*rows, *published, *pictured)}))
     claims = [claim for claim in load_claims(workload) if case is None or claim.cases == {case}]
-    verdicts = list(_verdicts(rows, drifting))
+    verdicts = list(_verdicts(rows, drifting, spares))
     refusals = [v for v in verdicts if isinstance(v, Refusal)]
     refusals += [Refusal("throughput", f.row, f.row, f.reason, f.row.command) for f in failed]
+    fallen = (
+        fell,
+        replaced,
+        revised,
+        recounted,
+        redrawn,
+        retold,
+        retraced,
+        resimulated,
+        repeated,
+        rerun,
+        older,
+        dropped,
+    )
     return Comparison(
         workload=workload,
         cases=cases,
@@ -144,15 +166,14 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
         applications=applications(drifting, systems),
         published=tuple(sorted(published, key=_order)),
         layers=tuple(sorted(layers, key=_order)),
+        deployed=tuple(sorted(runs_of([*rows, *pretended]), key=_order)),
         variations=variations(shown),
         overtakings=tuple(o for each in cases for o in overtakings(r for r in drifting if r.case == each)),
         claims=tuple(judge(claims, (*drifting, *published, *counts))),
         ratios=tuple(v for v in verdicts if isinstance(v, Ratio)),
         refusals=tuple(refusals),
         problems=(*problems, *unreadable, *untraceable),
-        superseded=sum(
-            (fell, replaced, revised, recounted, redrawn, retold, retraced, resimulated, repeated, superseded, dropped)
-        ),
+        superseded=sum(map(len, fallen)),
     )
 
 
@@ -165,6 +186,8 @@ def _role(row: Row) -> str:
         return "published"
     if LAYER in row.conditions:
         return "layer"
+    if is_simulated(row):
+        return "simulated board"
     if row.device == SIMULATION:
         return "simulation"
     if is_variation(row):
@@ -203,7 +226,7 @@ def _one_launch(rows: Iterable[Row]) -> Iterator[Row]:
     """Of our own kernels that were launched in several ways, yield the fastest way; baselines stand with every way."""
     ways: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        own = (*row.identity[:6], row.boundary, row.array)
+        own = (*row.identity[:6], row.boundary, row.array, is_deployed(row))
         ways.setdefault((*own, row.launch if row.tier == "outside baseline" else ""), []).append(row)
     for found in ways.values():
         yield max(found, key=lambda r: (_value(r, "throughput"), -_value(r, "latency_p50", float("inf"))))
@@ -214,17 +237,22 @@ def _value(row: Row, figure: str, missing: float = float("-inf")) -> float:
     return missing if found is None else found.value
 
 
-def _verdicts(rows: list[Row], drifting: list[Row]) -> Iterator[Verdict]:
+def _verdicts(rows: list[Row], drifting: list[Row], spares: Sequence[Row] = ()) -> Iterator[Verdict]:
     for case in dict.fromkeys(row.case for row in rows):
         ours = [row for row in drifting if row.case == case]
-        fpgas = [r for r in ours if r.kind == "fpga" and r.boundary == Boundary.KERNEL]
+        fpgas = [r for r in ours if r.kind == "fpga" and (r.boundary == Boundary.KERNEL or _end_to_end(r))]
         gpus = [r for r in ours if r.kind == "gpu"] or [r for r in ours if r.kind == "cpu"]
         for fpga in fpgas:
             for device in dict.fromkeys(r.device for r in gpus):
                 yield from _across(fpga, [r for r in gpus if r.device == device])
-        yield from _baselines(ours)
+        yield from _baselines(ours, [row for row in spares if row.case == case])
         # A latency and the empty launch beside it are of one moment: no drift between them.
         yield from _floors([row for row in rows if row.case == case])
+
+
+def _end_to_end(row: Row) -> bool:
+    """Whether it is what the host of a board saw; it is asked of GPUs as the host sees them, and refused else."""
+    return is_deployed(row) and row.boundary == Boundary.HOST
 
 
 Choice = Callable[[list[Row], str], Row | None]
@@ -281,12 +309,12 @@ def _across(fpga: Row, gpus: list[Row]) -> Iterator[Verdict]:
             yield ratio(fpga, seen, "latency_p50")
 
 
-def _baselines(rows: list[Row]) -> Iterator[Verdict]:
+def _baselines(rows: list[Row], spares: Sequence[Row]) -> Iterator[Verdict]:
     """Set each product implementation, in its best launch mode, against each mode of the outside baselines.
 
     Same device, boundary and batch, and the same arithmetic or results: throughput and energy at the largest batch that
     both have, latency at the smallest, and as the host sees it where that is known: device APIs do not bracket a kernel
-    alike.
+    alike. A baseline that a later run replaced (`spares`) still stands for it where the product is of that earlier run.
     """
     gpus = [row for row in rows if row.kind in ("gpu", "cpu") and isinstance(row.batch, int)]
     products = _series([row for row in gpus if row.tier == "product"], lambda r: (r.implementation,))
@@ -306,7 +334,13 @@ def _baselines(rows: list[Row]) -> Iterator[Verdict]:
                     batch = pick(batch for batch in batches if isinstance(batch, int))
                     over, under = (_best([r for r in side if r.batch == batch], figure) for side in having)
                     if over is not None and under is not None:
-                        yield ratio(over, under, figure, one_run=True)
+                        yield ratio(over, _of_run(over, under, spares), figure, one_run=True)
+
+
+def _of_run(row: Row, base: Row, spares: Sequence[Row]) -> Row:
+    """Return what `base` was in the run of `row`, or `base` itself where it is of that run or was not measured then."""
+    same = [base, *(spare for spare in spares if spare.identity == base.identity)]
+    return next((each for each in same if same_run(row, each)), base)
 
 
 def _series(rows: list[Row], key: Callable[[Row], tuple[str, ...]]) -> list[list[Row]]:

@@ -56,6 +56,7 @@ UNITS: Mapping[str, str] = {
     "launch_floor": "ns",  # latency of an empty kernel on the same device in the same run
     "interval": "cycles",
     "cycles": "cycles",
+    "cycles.line": "cycles",  # of a run on a board, from the first byte of data off the line to the last one on it
     "fmax": "Hz",
     "clock": "Hz",
     "power": "W",

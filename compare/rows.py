@@ -314,14 +314,15 @@ def _other_figures(record: Record) -> Iterator[tuple[str, Figure]]:
             yield name, Figure.of(m)
 
 
-def newest(rows: Iterable[Row]) -> tuple[list[Row], int]:
-    """Keep one row for each identity, the user's own before shipped, then the newest; return them and how many fell."""
+def newest(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
+    """Keep one row for each identity, the user's own before shipped, then the newest; return them, and what fell."""
     kept: dict[tuple[Scalar, ...], Row] = {}
-    count = 0
+    replaced: list[Row] = []
     for row in sorted(rows, key=lambda r: (not r.shipped, r.time)):
-        count += row.identity in kept
+        if row.identity in kept:
+            replaced.append(kept[row.identity])
         kept[row.identity] = row
-    return list(kept.values()), count
+    return list(kept.values()), replaced
 
 
 def same_run(a: Row, b: Row) -> bool:

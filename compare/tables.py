@@ -10,6 +10,7 @@ from compare.batch_tables import by_batch, overtaking
 from compare.caution import floors, sensor_error
 from compare.claim_tables import claims, published
 from compare.comparison import Comparison
+from compare.deployed import boards
 from compare.grid import Table, table, without, without_empty
 from compare.record import Boundary
 from compare.referee import (
@@ -43,6 +44,7 @@ def tables(comparison: Comparison) -> list[Table]:
     found += [motion_tables.motion(shown), motion_tables.application(comparison.applications)]
     found += [motion_tables.sizes(comparison.sizes)]
     found += [work_tables.rates(shown), _resources(comparison.rows), work_tables.arrays(comparison.rows)]
+    found += [boards(comparison.deployed)]
     found += [work_tables.layers(comparison.layers)]
     found += [work_tables.variations(comparison.variations), published(comparison.published)]
     for case in comparison.cases:

@@ -210,10 +210,12 @@ class Bench:
         rng = np.random.default_rng(1)
         choices = [self.back.choices(self.network, i, arithmetic, n, info) for i in range(len(layers))]
         found = [[self.placed(i, choice, arithmetic, n) for choice in some] for i, some in enumerate(choices)]
-        spanned = {i + k for i, some in enumerate(found) for p in some for k in range(p.stage.layers) if p.stage.layers > 1}
+        spanned = {
+            i + k for i, some in enumerate(found) for p in some for k in range(p.stage.layers) if p.stage.layers > 1
+        }
         best: list[tuple[float, tuple[Placed, ...]]] = [*((np.inf, ()) for _ in layers), (0.0, ())]
         for index in reversed(range(len(layers))):
-            # Nothing to choose: the only way to do this layer. Its time counts where one launch could do several layers.
+            # The only way to do a layer needs no time, unless one launch could do that layer and its neighbour.
             alone = len(found[index]) == 1 and index not in spanned
             source = None if alone else self._random(rng, arithmetic, n * layers[index].inputs)
             for placed in found[index]:

@@ -324,7 +324,13 @@ def constants_of(values: Numbers, bn: int) -> dict[str, NDArray[np.generic]]:
         steps += len(group.taps) * parts
     if not all(group.taps for group in groups):  # they come last, and a tile has a step nevertheless: of zeros
         blocks.append(np.zeros(parts * bn * 128, np.uint8))
-    return {"weights": np.concatenate(blocks), "table": table, "columns": offsets, "bias": bias, "lookup": values.lookup}
+    return {
+        "weights": np.concatenate(blocks),
+        "table": table,
+        "columns": offsets,
+        "bias": bias,
+        "lookup": values.lookup,
+    }
 
 
 def _tap(values: Numbers, found: tuple[Phase, ...], group: Columns, t: int) -> NDArray[np.generic]:

@@ -185,6 +185,27 @@ def test_a_baseline_of_another_run_is_refused(tmp_path: Path) -> None:
     assert {r.reason for r in found.refusals} == {"the two were not taken in one run"}
 
 
+def test_a_baseline_taken_again_beside_another_product_leaves_the_ratio_of_the_first_run(tmp_path: Path) -> None:
+    """Two products, each with the baseline in its own run: the table has the newer baseline, each ratio its own."""
+
+    def torch(throughput: float, **run: str) -> Record:
+        return kernel(1, throughput, implementation="gpu/track/torch", tier="outside baseline", **run)
+
+    first = {"time": "2026-01-01T00:00:00+00:00", "command": "gatewarp measure track --device cuda:0"}
+    second = {"time": "2026-05-01T00:00:00+00:00", "command": "gatewarp measure track --device opencl"}
+    found = comparison(
+        tmp_path,
+        [
+            kernel(1, 8e5, implementation="gpu/track/cuda", **first), torch(1e5, **first),
+            kernel(1, 6e5, implementation="gpu/track/opencl", **second), torch(2e5, **second),
+        ],
+    )  # fmt: skip
+    assert [r.figures["throughput"].value for r in found.rows if r.implementation == "gpu/track/torch"] == [2e5]
+    ratios = {r.over.implementation: r.value for r in found.ratios if r.figure == "throughput"}
+    assert ratios == pytest.approx({"gpu/track/cuda": 8, "gpu/track/opencl": 3})
+    assert not [r for r in found.refusals if r.figure == "throughput"]
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [(0.0, "0"), (1.0, "1.00"), (999.6, "1,000"), (0.00012345, "0.000123"), (123456, "123,000"), (9.999, "10.0")],

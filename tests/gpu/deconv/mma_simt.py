@@ -76,7 +76,7 @@ def run(stage: Stage, source: NDArray[Any], out: NDArray[Any], folder: Path, cha
 
 
 def _aligned(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of an array as a device gets them, at a multiple of 256, between bytes that are no numbers as halves."""
+    """The bytes of an array as a device gets them, at a multiple of 256; around them no halves that are numbers."""
     found = np.full(array.nbytes + 2 * _AROUND + 256, 0xFF, np.uint8)
     start = _AROUND - (found.ctypes.data + _AROUND) % 256 + 256
     view = found[start : start + array.nbytes]
