@@ -5,7 +5,8 @@
     load("ulx3s").name == "ulx3s-85f"           by an alias
 
 Adding a board touches nothing else: a TOML file and its pin constraints. A file of the same name in `later/` adds facts
-to a board whose own file is part of the content hash of shipped records and so stays as it is.
+to a board whose own file is part of the content hash of shipped records and so stays as it is. Boards that the vendor's
+tools build are in `vendor/`; their files have a table more, which `designs.boards.vendor.facts` reads.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ class Board:
 
 def names() -> list[str]:
     """Names of all boards, sorted, without aliases."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return sorted(path.stem for folder in (FOLDER, FOLDER / "vendor") for path in folder.glob("*.toml"))
 
 
 def load(name: str) -> Board:
     """Read a board by name or alias; BoardError lists the boards there are, or names what is wrong in the file."""
     if name not in names():
         name = _by_alias(name)
-    path = FOLDER / f"{name}.toml"
+    path = _file(name)
     try:
         data = _data(name)
         device, clock, uart, pins = data["device"], data["clock"], data["uart"], data["pins"]
@@ -121,15 +122,20 @@ def load(name: str) -> Board:
     if board.family not in FAMILIES or board.flow not in FLOWS:
         known = f"families: {', '.join(FAMILIES)}; flows: {', '.join(FLOWS)}"
         raise BoardError(f"{path}: no family {board.family!r} or no flow {board.flow!r}; {known}")
-    if not board.constraints.is_file():
+    if board.flow != "vitis" and not board.constraints.is_file():  # a platform of Vitis owns the pins
         raise BoardError(f"{path}: no constraints file {board.constraints}")
     return board
+
+
+def _file(name: str) -> Path:
+    path = FOLDER / f"{name}.toml"
+    return path if path.is_file() else FOLDER / "vendor" / f"{name}.toml"
 
 
 def _data(name: str) -> dict[str, Any]:
     """A board's file with the tables of `later/` added."""
     data: dict[str, Any] = {}
-    for path in (FOLDER / f"{name}.toml", FOLDER / "later" / f"{name}.toml"):
+    for path in (_file(name), FOLDER / "later" / f"{name}.toml"):
         if path.is_file():
             try:
                 content = tomllib.loads(path.read_text())

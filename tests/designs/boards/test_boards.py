@@ -33,7 +33,7 @@ def core(word: int) -> int:
 
 
 def test_load_all() -> None:
-    assert boards.names() == ["ulx3s-85f"]
+    assert "ulx3s-85f" in boards.names()
     loaded = board()
     assert (loaded.part, loaded.nextpnr, loaded.package, loaded.speed) == ("lfe5u-85f", "85k", "CABGA381", 6)
     assert (loaded.clock_hz, loaded.idcode) == (25_000_000, 0x41113043)
