@@ -9,15 +9,21 @@ of `clk`, at whatever rate the simulator drives it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from designs.boards import Board, BoardError
-from designs.boards.pll import solve
+from designs.boards.pll import PllError, solve
+from designs.boards.plls import solve_gowin, solve_ice40
 from designs.lib import source
 
 #: A clock that differs from the oscillator by no more than this fraction is the oscillator itself.
 SAME = 1e-6
+
+#: Lowest and highest output of GateMate's PLL that is asked for here, in MHz: well inside what the data sheet allows in
+#: each performance mode (DS1001).
+GATEMATE_MHZ = (2.0, 250.0)
 
 
 @dataclass(frozen=True)
@@ -36,34 +42,46 @@ class Clocking:
 
 
 def of(board: Board, mhz: float) -> Clocking:
-    """Make a clock of about `mhz` (within 1 %) on `board`.
+    """Make a clock of about `mhz` (within 1 %) on `board`: a PLL's, or the oscillator itself where it is that one.
 
-    Errors: PllError for a clock that the PLL cannot make, BoardError where the family has no PLL here.
+    An ECP5 always has its PLL. GateMate's place and route finds the dividers itself, so that here only the limits of
+    the output are checked; `designs.boards.families` compares what it found. Errors: PllError for a clock that the PLL
+    cannot make, BoardError for a board whose clock the vendor's tools make.
     """
     if board.family == "ecp5":
-        return _ecp5(board, mhz)
+        pll = solve(board.clock_hz, mhz * 1e6)
+        return _pll(board, "ecp5_pll", "lattice", pll.parameters, pll.frequency_hz)
+    if board.family not in ("ice40", "gowin", "gatemate"):
+        raise BoardError(f"{board.name}: the clock of a {board.family} board is made in its vendor project")
     if abs(mhz * 1e6 / board.clock_hz - 1) <= SAME:
         return _oscillator(board)
-    raise BoardError(
-        f"{board.name}: the design runs at the oscillator's {board.clock_hz / 1e6:g} MHz, not at {mhz:g}; "
-        f"ask for {board.clock_hz / 1e6:g}"
-    )
+    if board.family == "ice40":
+        ice40 = solve_ice40(board.clock_hz, mhz * 1e6)
+        return _pll(board, "ice40_pll", "lattice", ice40.parameters, ice40.frequency_hz)
+    if board.family == "gowin":
+        device = board.part.upper()
+        gowin = solve_gowin(board.clock_hz, mhz * 1e6, device)
+        texts = {"FCLKIN": f'"{board.clock_hz / 1e6:g}"', "DEVICE": f'"{device}"'}
+        return _pll(board, "gowin_pll", "gowin", {**texts, **gowin.parameters}, gowin.frequency_hz)
+    wanted = round(mhz, 4)
+    if not GATEMATE_MHZ[0] <= wanted <= GATEMATE_MHZ[1]:
+        raise PllError(
+            f"a clock of {mhz:g} MHz is outside what the PLL gives, {GATEMATE_MHZ[0]:g} to {GATEMATE_MHZ[1]:g} MHz"
+        )
+    texts = {"REF_CLK": f'"{float(board.clock_hz / 1e6)}"', "OUT_CLK": f'"{float(wanted)}"'}
+    return _pll(board, "gatemate_pll", "gatemate", texts, wanted * 1e6)
 
 
-def _ecp5(board: Board, mhz: float) -> Clocking:
-    pll = solve(board.clock_hz, mhz * 1e6)
-    dividers = ", ".join(f".{key}({value})" for key, value in pll.parameters.items())
+def _pll(board: Board, module: str, folder: str, parameters: Mapping[str, int | str], frequency_hz: float) -> Clocking:
+    given = ", ".join(f".{key}({value})" for key, value in parameters.items())
+    instance = f"{module} #({given}) u_pll (.clk_in({board.clock_port}), .clk_out(clk), .locked(locked));"
     return Clocking(
-        frequency_hz=pll.frequency_hz,
-        text=_instance("ecp5_pll", dividers, board.clock_port),
-        sources=tuple(source("lattice/ecp5_pll")),
-        simulated_sources=tuple(source("sim/ecp5_pll")),
-        how=f"PLL of the ECP5 from {board.clock_hz / 1e6:g} MHz",
+        frequency_hz=frequency_hz,
+        text=f"  wire clk, locked;\n  {instance}\n",
+        sources=tuple(source(f"{folder}/{module}")),
+        simulated_sources=tuple(source(f"sim/{module}")),
+        how=f"PLL of the {board.family.upper()} from {board.clock_hz / 1e6:g} MHz",
     )
-
-
-def _instance(module: str, parameters: str, port: str) -> str:
-    return f"  wire clk, locked;\n  {module} #({parameters}) u_pll (.clk_in({port}), .clk_out(clk), .locked(locked));\n"
 
 
 def _oscillator(board: Board) -> Clocking:
