@@ -39,8 +39,9 @@ class Board:
 
     `usb` are the vendor:product ids of the bridge by which the board is recognised, in lower case. `cable` is
     openFPGALoader's name of the cable where `openfpgaloader`, its name of the board, does not imply it. `bridge` says
-    what carries the serial port; `external` means pins for an adapter of the user's own. `reset_pressed` is what the
-    button reads when pressed, `led_on` the level that lights an LED.
+    what carries the serial port; `external` means pins for an adapter of the user's own. `sram` is false where
+    openFPGALoader cannot load the part without writing flash. `reset_pressed` is what the button reads when pressed,
+    `led_on` the level that lights an LED.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Board:
     usb: tuple[str, ...] = ()
     cable: str = ""
     bridge: str = ""
+    sram: bool = True
     reset_pressed: int = 1
     led_on: int = 1
 
@@ -112,6 +114,7 @@ def load(name: str) -> Board:
             usb=tuple(usb.get("ids", ())),
             cable=usb.get("cable", ""),
             bridge=uart.get("bridge", ""),
+            sram=device.get("sram", True),
             reset_pressed=pins.get("reset_pressed", 1),
             led_on=pins.get("led_on", 1),
         )
