@@ -1,0 +1,33 @@
+// Block RAM: one write and one read a cycle. `read_data` is the word at `read_address` in the last cycle with `read`; a
+// word that is being written reads as anything.
+`default_nettype none
+
+module shell_memory #(
+    // Bits of a word.
+    parameter int WIDTH = 8,
+    // Words.
+    parameter int DEPTH = 512,
+    // Bits of an address; derived.
+    parameter int ADDRESS = $clog2(DEPTH)
+) (
+    input wire clk,
+    input wire write,
+    input wire [ADDRESS-1:0] write_address,
+    input wire [WIDTH-1:0] write_data,
+    input wire read,
+    input wire [ADDRESS-1:0] read_address,
+    output logic [WIDTH-1:0] read_data
+);
+  if (WIDTH < 1 || DEPTH < 2) begin : g_size
+    $error("shell_memory: WIDTH must be at least 1 and DEPTH at least 2");
+  end
+
+  (* no_rw_check *) logic [WIDTH-1:0] memory[DEPTH];
+
+  always_ff @(posedge clk) begin
+    if (write) memory[write_address] <= write_data;
+    if (read) read_data <= memory[read_address];
+  end
+endmodule
+
+`default_nettype wire
