@@ -1,0 +1,10 @@
+"""The simulated board: a part that openFPGALoader programs over JTAG, and the design it runs behind a serial port.
+
+tap.py is the test access port, chip.py the ECP5 behind it, configuration.py its bitstream engine, xvc.py the server
+that the programmer connects to, main.cpp and simulator.py the design in Verilator, board.py all of it together.
+"""
+
+from designs.boards.simulated.board import Run, SimulatedBoard
+from designs.boards.simulated.simulator import build_simulator
+
+__all__ = ["Run", "SimulatedBoard", "build_simulator"]
