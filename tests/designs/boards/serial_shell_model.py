@@ -17,6 +17,7 @@ from cobs import cobs
 
 SLOTS = 8
 FULL = 240
+FRAMES = 4096
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Shell:
 
     core: Core
     registers: Registers = field(default_factory=Registers)
-    in_fifo: int = 4096
+    in_fifo: int = 2048
     out_fifo: int = 2048
     cut: int = FULL
     nak_each: bool = True
@@ -94,7 +95,8 @@ class Shell:
 
     @property
     def room(self) -> int:
-        return min(64, (self.in_fifo - len(self.fifo)) // FULL)
+        """Frames that fit the buffer of frames; words go on from it as the input FIFO has room."""
+        return min(64, (FRAMES - max(0, len(self.fifo) - self.in_fifo)) // 256)
 
     # From the host
 
