@@ -1,10 +1,11 @@
 // A byte port behind AXI4-Lite: what the processor writes leaves as a stream of bytes, what enters as a stream is read.
 // Registers of 32 bits, by address in bytes:
-//   0x00 IDENT   reads 0x42595445 ("BYTE")
-//   0x04 STATUS  bytes there to be read [15:0], bytes there is room for [31:16]
-//   0x08 BYTE    a write sends [7:0]; a read takes one byte
-//   0x0C WORD    a write sends four bytes, a read takes four, lowest first
-//   0x10 FLAGS   0: a byte was written without room and is lost, 1: a byte was read that was not there; a write clears
+//   0x10 IDENT   reads 0x42595445 ("BYTE")
+//   0x14 STATUS  bytes there to be read [15:0], bytes there is room for [31:16]
+//   0x18 BYTE    a write sends [7:0]; a read takes one byte
+//   0x1C WORD    a write sends four bytes, a read takes four, lowest first
+//   0x20 FLAGS   0: a byte was written without room and is lost, 1: a byte was read that was not there; a write clears
+// Below 0x10 nothing is: there the runtime of Vitis has control registers of its own in other kernels.
 // Every access is answered with OKAY within eight cycles, whatever it asks for: a bus that waits stops a processor.
 // Access is by whole words; write strobes other than all ones are taken as all ones.
 `default_nettype none
@@ -49,7 +50,7 @@ module axil_bytes #(
   localparam int FILL = $clog2(DEPTH) + 1;
 
   typedef logic [ADDRESS-3:0] index_t;
-  localparam index_t R_IDENT = 0, R_STATUS = 1, R_BYTE = 2, R_WORD = 3, R_FLAGS = 4;
+  localparam index_t R_IDENT = 4, R_STATUS = 5, R_BYTE = 6, R_WORD = 7, R_FLAGS = 8;
 
   assign s_axi_bresp = 2'b00;
   assign s_axi_rresp = 2'b00;

@@ -12,7 +12,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from designs.flow.bench import generator, start
 
-IDENT, STATUS, BYTE, WORD, FLAGS = range(0, 20, 4)
+IDENT, STATUS, BYTE, WORD, FLAGS = range(0x10, 0x24, 4)
 DEPTH = int(os.environ["GATEWARP_DEPTH"])
 READ_MOST = 8  # cycles in which an access must be answered
 
@@ -79,7 +79,7 @@ async def registers(dut: Any) -> None:
     await put(dut, bytes([7]))
     await write(IDENT, 1)
     await write(STATUS, 1)
-    for address in (0x14, 0x20, 0x108, 0x80C):
+    for address in (0x00, 0x08, 0x0C, 0x24, 0x118, 0x81C):
         await write(address, 0x01010101)
         assert await read(address) == 0
     assert await read(STATUS) == DEPTH << 16 | 1
