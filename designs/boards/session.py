@@ -59,7 +59,7 @@ class ChipTimes:
 
     intervals   mean cycles between items, one a burst of `items` items
     latencies   cycles of a single item through an empty core, one a burst
-    queued      least and largest latency within the bursts of many items; None if more were inside than the chip can time
+    queued      least and largest latency within the bursts of many items; None if the chip cannot time so many
     """
 
     intervals: tuple[float, ...] = ()

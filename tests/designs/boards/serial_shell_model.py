@@ -22,11 +22,12 @@ FRAMES = 4096
 
 @dataclass
 class Core:
-    """Takes items of `item_in` bytes, gives `item_out` bytes each by `function`; timing in cycles, one word a byte."""
+    """Takes items of `item_in` bytes, gives `item_out` bytes each by a function that `make` gives anew
+    at each reset; timing in cycles, one word a byte."""
 
     item_in: int
     item_out: int
-    function: Callable[[bytes], bytes]
+    make: Callable[[], Callable[[bytes], bytes]]
     interval: int = 1
     latency: int = 5
     hang_after: int | None = None
@@ -66,6 +67,7 @@ class Shell:
     # State
 
     def _reset(self) -> None:
+        self.function = self.core.make()
         self.expected = 0
         self.base = self.next = self.top = 0  # output frames: oldest kept, to send next, first never sent
         self.slots: dict[int, bytes] = {}
@@ -248,7 +250,7 @@ class Shell:
             finish = start + core.latency / hz
             self.latencies.append(core.latency)
             self.first_start = start if self.first_start is None else self.first_start
-            self.results.append((finish, core.function(item)))
+            self.results.append((finish, self.function(item)))
         while self.results and self.results[0][0] <= now:
             self.out_time, data = self.results.popleft()
             self.first_out = self.out_time if self.first_out is None else self.first_out
@@ -383,13 +385,19 @@ class Line:
             self.now = min(max(min(times), self.now), until)
 
 
-def running_sum() -> Callable[[bytes], bytes]:
+def running_sum(item_out: int = 0) -> Callable[[bytes], bytes]:
     """A core with a memory: each result depends on all items before it, so that a lost or repeated one is seen."""
     state = 0
 
     def function(item: bytes) -> bytes:
         nonlocal state
         state = binascii.crc32(item, state)
-        return state.to_bytes(4, "little") * (len(item) // 4)
+        return state.to_bytes(4, "little") * ((item_out or len(item)) // 4)
 
     return function
+
+
+def expected_output(data: bytes, item: int) -> bytes:
+    """What a core of `running_sum` gives for a whole stream."""
+    function = running_sum()
+    return b"".join(function(data[i : i + item]) for i in range(0, len(data), item))
