@@ -19,7 +19,9 @@ module gatemate_pll #(
       .OUT_CLK(OUT_CLK),
       .PERF_MD(PERF_MD),
       .LOCK_REQ(1),
-      .LOW_JITTER(1)
+      .LOW_JITTER(1),
+      .CI_FILTER_CONST(2),
+      .CP_FILTER_CONST(4)
   ) u_pll (
       .CLK_REF(clk_in),
       .CLK0(clk_out),
