@@ -129,9 +129,11 @@ def shell_top(
     ports += [f"output wire [{board.led_count - 1}:0] {board.leds}"] if board.led_count else []
     ports += [f"output wire {port}" for port in board.high]
     pressed = f" && {board.reset_button} != 1'b{board.reset_pressed}" if board.reset_button else ""
-    state = f"{{troubled, !{board.uart_transmit}, !{board.uart_receive}, !rst, heartbeat[25]}}"
+    # Bit by bit: Yosys does not take the complement of a cast.
+    states = ["heartbeat[25]", "!rst", f"!{board.uart_receive}", f"!{board.uart_transmit}", "troubled"]
+    lit = (states + ["1'b0"] * board.led_count)[: board.led_count]
     dark = "~" if not board.led_on else ""
-    lights = f"  assign {board.leds} = {dark}{board.led_count}'({state});\n" if board.led_count else ""
+    lights = f"  assign {board.leds} = {dark}{{{', '.join(reversed(lit))}}};\n" if board.led_count else ""
     high = "".join(f"  assign {port} = 1'b1;\n" for port in board.high)
     separator = ",\n    "
     return f"""\
