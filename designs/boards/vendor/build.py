@@ -58,7 +58,7 @@ def build(project: Project, *, sources: tuple[str, ...] = (), progress: Progress
                 f"{project.vendor.name} is built by AMD's tools, and {' and '.join(missing)} "
                 f"{'are' if len(missing) > 1 else 'is'} not on PATH: source settings64.sh of "
                 f"{'Vitis' if project.vendor.platform else 'Vivado'}, or copy {project.folder} to a machine "
-                "that has them, run ./build.sh there and copy it back; README.md in it says how to go on"
+                "that has all, run ./build.sh there and copy it back; README.md in it says how to go on"
             )
         (project.folder / "built.json").unlink(missing_ok=True)
         for number, step in enumerate(project.steps):
@@ -85,7 +85,7 @@ def _run(project: Project, step: Step) -> None:
     for name in step.makes:
         (project.folder / name).unlink(missing_ok=True)
     arguments = [argument.replace(HERE, str(project.folder)) for argument in step.arguments]
-    log = project.folder / f"{step.log}.out"
+    log = project.folder / step.log
     run_tool([step.tool, *arguments], cwd=project.folder, log=log, error=ERROR)
     missing = [name for name in step.makes if not (project.folder / name).is_file()]
     if missing:

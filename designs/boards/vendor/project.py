@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from designs.boards import BoardError
-from designs.boards.shell.top import Items, shell_sources
+from designs.boards.shell.top import Items, shell_sources, shelled
 from designs.boards.vendor import rtl, tcl, wrapper
 from designs.boards.vendor.facts import FOLDER, VendorBoard, clock_hz, load
 from designs.boards.vendor.readme import readme
@@ -132,7 +132,10 @@ def _design(
     else:
         if baud is not None:
             raise BoardError(f"{vendor.name} has no serial port, so no baud rate; leave it out")
-        texts = {"rtl/gatewarp_axil.sv": wrapper.axil_top(core, clock_hz=frequency, items=items)}
+        texts = {
+            "rtl/shelled.sv": shelled(core, clock_hz=frequency, items=items),
+            "rtl/gatewarp_axil.sv": wrapper.axil_top(),
+        }
         if vendor.platform:
             texts[f"rtl/{tcl.KERNEL}.v"] = wrapper.port(tcl.KERNEL, "s_axi_control", "ap_clk", "ap_rst_n", leds=False)
         else:
@@ -149,7 +152,7 @@ def _design(
 
 def _vivado(script: str, *makes: str) -> Step:
     log = f"logs/{Path(script).stem}.log"
-    return Step("vivado", ("-mode", "batch", "-nojournal", "-notrace", "-log", log, "-source", script), log, makes)
+    return Step("vivado", ("-mode", "batch", "-nojournal", "-nolog", "-notrace", "-source", script), log, makes)
 
 
 def _link(vendor: VendorBoard, frequency: float) -> Step:
@@ -167,7 +170,7 @@ def _script(project: Project) -> str:
     lines = []
     for step in project.steps:
         words = " ".join(shlex.quote(word).replace(HERE, "'\"$PWD\"'") for word in (step.tool, *step.arguments))
-        lines.append(f"{words} > {step.log}.out 2>&1 || {{ grep -h '^ERROR' {step.log}.out >&2; exit 1; }}")
+        lines.append(f"{words} > {step.log} 2>&1 || {{ grep -h '^ERROR' {step.log} >&2; exit 1; }}")
         lines += [
             f'[ -s {name} ] || {{ echo "ERROR: {step.tool} left no {name}" >&2; exit 1; }}' for name in step.makes
         ]

@@ -1,6 +1,6 @@
 """Tops of the vendor boards: the core in its shell behind AXI4-Lite, or behind the VC709's serial port and clock.
 
-axil_top(core, clock_hz=150e6)      module gatewarp_axil: the whole design, for a processor or a PCIe host
+axil_top()                          module gatewarp_axil: `shelled` for a processor or a PCIe host
 port("gatewarp_port", ...)          Verilog around it, with the names that Vivado takes for an interface
 vc709(core, vendor, mhz=200)        text of the outer top and of the board top inside it
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from designs.boards import BoardError, clocking
-from designs.boards.shell.top import Items, shell_top, shelled
+from designs.boards.shell.top import Items, shell_top
 from designs.boards.vendor.clocks import mmcm
 from designs.boards.vendor.facts import VendorBoard, clock_hz, plain
 from designs.boards.vendor.tcl import TOP
@@ -47,15 +47,14 @@ def _pins(prefix: str, *, without: tuple[str, ...] = ()) -> str:
     return "".join(f"      .s_axi_{name}({prefix}_{name}),\n" for name, _, _ in AXI if name not in without)
 
 
-def axil_top(core: Core, *, clock_hz: float, items: Items | None = None) -> str:
-    """SystemVerilog of `shelled` and of `gatewarp_axil`, which puts it behind the byte port; one clock domain.
+def axil_top() -> str:
+    """SystemVerilog of `gatewarp_axil`, which puts the module `shelled` behind the byte port; one clock domain.
 
     Ports: clk, rst_n, s_axi_* (see AXI), led[3:0]: 0 heartbeat, 1 out of reset, 2 a byte was taken since reset, 3 a
-    frame was lost or damaged since reset. Errors: those of `designs.boards.shell.top.shelled`.
+    frame was lost or damaged since reset. `designs.boards.shell.top.shelled` writes the module inside.
     """
     ports = ",\n    ".join(["input wire clk", "input wire rst_n", *_ports("s_axi"), "output wire [3:0] led"])
     return f"""\
-{shelled(core, clock_hz=clock_hz, items=items)}
 // Written by designs.boards.vendor.wrapper: the design behind AXI4-Lite; the byte port carries the frames of the shell.
 `default_nettype none
 
@@ -132,7 +131,7 @@ def port(module: str, prefix: str, clock: str, reset: str, *, leds: bool) -> str
         *(f"{hints[name]}\n    {text}" for (name, _, _), text in zip(AXI, _ports(prefix), strict=True)),
     ]
     declared += ["output wire [3:0] led"] if leds else []
-    ends = ".led(led)" if leds else ".led()"
+    inside = "" if leds else "  wire [3:0] led;\n  wire unused = &{1'b0, led};\n"
     ports = ",\n    ".join(declared)
     return f"""\
 // Written by designs.boards.vendor.wrapper: gatewarp_axil under the names that Vivado takes for AXI4-Lite.
@@ -141,10 +140,10 @@ def port(module: str, prefix: str, clock: str, reset: str, *, leds: bool) -> str
 module {module} (
     {ports}
 );
-  gatewarp_axil u_design (
+{inside}  gatewarp_axil u_design (
       .clk({clock}),
       .rst_n({reset}),
-{_pins(prefix)}      {ends}
+{_pins(prefix)}      .led(led)
   );
 endmodule
 
