@@ -60,8 +60,8 @@ def read_timing(path: Path, clock: str) -> Timing:
     )
     if numbers is None:
         raise FlowError(f"{path}: no slacks in Design Timing Summary; was the design routed?")
-    period = _row(path, text, "Clock Summary", clock, index=2)
-    slack = _row(path, text, "Intra Clock Table", clock, index=0)
+    period = _row(path, text, "Clock Summary", clock, least=2)
+    slack = _row(path, text, "Intra Clock Table", clock, least=8)
     return Timing(float(numbers[0]), float(numbers[4]), period, slack)
 
 
@@ -77,15 +77,15 @@ def _table(path: Path, text: str, title: str) -> list[str]:
     return lines[:end]
 
 
-def _row(path: Path, text: str, title: str, clock: str, *, index: int) -> float:
-    """A number of a clock's row: after its name, and in the summary of clocks after its waveform in braces too."""
+def _row(path: Path, text: str, title: str, clock: str, *, least: int) -> float:
+    """The first number of a clock's row, after its name and its waveform in braces; a row has at least `least` numbers.
+
+    A clock without paths of its own has a row with the slack of its pulses alone.
+    """
     for line in _table(path, text, title):
-        words = re.sub(r"\{[^}]*\}", "", line).split()
-        if words and words[0] == clock:
-            numbers = re.findall(_NUMBER, " ".join(words[1:]))
-            place = 0 if title == "Clock Summary" else index
-            if len(numbers) > place:
-                return float(numbers[place])
+        name, *numbers = re.sub(r"\{[^}]*\}", "", line).split() or [""]
+        if name == clock and len(numbers) >= least:
+            return float(numbers[0])
     raise FlowError(f"{path}: no clock {clock!r} in {title}; the report is of another design")
 
 

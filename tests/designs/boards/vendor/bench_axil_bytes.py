@@ -1,4 +1,4 @@
-"""cocotb tests of the byte port behind AXI4-Lite: its registers, and random traffic against a queue in each direction."""
+"""cocotb tests of the byte port behind AXI4-Lite: its registers, and random traffic against a queue each way."""
 
 from __future__ import annotations
 

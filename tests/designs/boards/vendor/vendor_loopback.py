@@ -1,4 +1,4 @@
-"""The smallest core for the vendor boards: the loopback core of the board tests, as the flow takes a workload's core."""
+"""The smallest core for the vendor boards: the loopback core of the board tests, as the flow takes a core."""
 
 from __future__ import annotations
 
