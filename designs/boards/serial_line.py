@@ -6,6 +6,7 @@ with open_serial("/dev/ttyUSB0", 3_000_000) as stream:
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from pathlib import Path
 from typing import Protocol, Self
@@ -69,11 +70,9 @@ class SerialStream:
 
     def close(self) -> None:
         """Close the port; what is not sent yet is dropped, so that closing a blocked port does not hang."""
-        try:
+        with contextlib.suppress(Exception):  # termios.error of a port that is gone is no OSError
             if self.port.is_open:
                 self.port.reset_output_buffer()
-        except (OSError, serial.SerialException):
-            pass
         self.port.close()
 
     def __enter__(self) -> Self:
@@ -123,6 +122,6 @@ def open_serial(port: str, baud: int) -> SerialStream:
     try:
         opened = serial.Serial(port, baud, timeout=WAIT, write_timeout=BLOCKED, exclusive=True)
         opened.reset_input_buffer()
-    except (OSError, ValueError) as error:
+    except Exception as error:  # SerialException, ValueError, and termios.error, which only some systems have
         raise _way_out(port, baud, error) from error
     return SerialStream(opened)

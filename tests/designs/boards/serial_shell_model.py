@@ -92,7 +92,7 @@ class Shell:
         self.first_start: float | None = None
         self.first_out: float | None = None
         self.last_out = 0.0
-        self.latencies: list[int] = []
+        self.latency_min, self.latency_max, self.latency_sum = 0xFFFFFFFF, 0, 0
         self.stall_out = 0
 
     @property
@@ -195,7 +195,6 @@ class Shell:
             return [whole & 0xFFFFFFFF, whole >> 32]
 
         steady = self.last_out - self.first_out if self.first_out is not None else 0.0
-        total = sum(self.latencies)
         return [
             reg.magic,
             reg.version,
@@ -216,10 +215,10 @@ class Shell:
             self.items_out,
             *cycles(self.last_out - self.first_start if self.first_start is not None else 0),
             *cycles(steady),
-            min(self.latencies, default=0),
-            max(self.latencies, default=0),
-            total & 0xFFFFFFFF,
-            total >> 32,
+            self.latency_min,
+            self.latency_max,
+            self.latency_sum & 0xFFFFFFFF,
+            self.latency_sum >> 32,
             0,
             self.stall_out,
             *cycles(0.0),
@@ -248,7 +247,11 @@ class Shell:
             self.state = True
             self.reserved += core.item_out
             finish = start + core.latency / hz
-            self.latencies.append(core.latency)
+            self.latency_min, self.latency_max = (
+                min(self.latency_min, core.latency),
+                max(self.latency_max, core.latency),
+            )
+            self.latency_sum += core.latency
             self.first_start = start if self.first_start is None else self.first_start
             self.results.append((finish, self.function(item)))
         while self.results and self.results[0][0] <= now:
