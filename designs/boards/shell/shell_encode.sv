@@ -99,7 +99,7 @@ module shell_encode (
   logic [1:0] counted;
   logic [7:0] index;
   logic turn;  // half that is sent
-  logic fetched, loaded;
+  logic fetched, moved, loaded;
   wire [7:0] stuffed;
   logic at_end;
   wire over = m_valid && m_ready;
@@ -114,6 +114,7 @@ module shell_encode (
       .write_data(write_data),
       .read(1'b1),
       .read_address({turn, index}),
+      .move(1'b1),
       .read_data(stuffed)
   );
 
@@ -130,8 +131,9 @@ module shell_encode (
     free <= tail == 3'd0 && !full[half] && !finished;
     quiet <= tail == 3'd0 && full == '0 && !finished;
     sent <= 1'b0;
-    fetched <= full[turn] && !fetched && !loaded && !m_valid;
-    loaded <= fetched;
+    fetched <= full[turn] && !fetched && !moved && !loaded && !m_valid;
+    moved <= fetched;
+    loaded <= moved;
     if (loaded) m_valid <= 1'b1;
     if (over) begin
       m_valid <= 1'b0;
@@ -150,6 +152,7 @@ module shell_encode (
       turn <= 1'b0;
       index <= '0;
       fetched <= 1'b0;
+      moved <= 1'b0;
       loaded <= 1'b0;
       m_valid <= 1'b0;
       sent <= 1'b0;

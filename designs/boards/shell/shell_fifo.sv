@@ -17,7 +17,7 @@ module shell_fifo #(
 
     output logic m_valid,
     input wire m_ready,
-    output logic [WIDTH-1:0] m_data
+    output wire [WIDTH-1:0] m_data
 );
   if (DEPTH < 2 || (DEPTH & (DEPTH - 1)) != 0) begin : g_depth
     $error("shell_fifo: DEPTH must be a power of two of at least 2");
@@ -28,7 +28,6 @@ module shell_fifo #(
   logic [ADDRESS-1:0] write_address, read_address;
   logic [ADDRESS:0] fill;
   logic empty, read_valid;
-  wire [WIDTH-1:0] read_data;
 
   wire put = s_valid && s_ready;
   wire load = !m_valid || m_ready;
@@ -45,10 +44,9 @@ module shell_fifo #(
       .write_data(s_data),
       .read(fetch),
       .read_address(read_address),
-      .read_data(read_data)
+      .move(load),
+      .read_data(m_data)
   );
-
-  always_ff @(posedge clk) if (load) m_data <= read_data;
 
   always_ff @(posedge clk) begin
     if (put) write_address <= write_address + 1'b1;

@@ -35,8 +35,9 @@ module shell_input #(
   logic [7:0] frames;
   logic some;
 
-  // A byte every other cycle: `some` is found in one and used in the next.
-  wire take = some && (!m_valid || m_ready);
+  // A byte takes its time, no line is faster: `some` is found, the byte is fetched, moved, handed over.
+  logic fetched, moved;
+  wire take = some && !fetched && !moved && !m_valid;
 
   shell_memory #(
       .WIDTH(8),
@@ -48,6 +49,7 @@ module shell_input #(
       .write_data(put_data),
       .read(take),
       .read_address(taken[ADDRESS-1:0]),
+      .move(1'b1),
       .read_data(m_data)
   );
 
@@ -65,7 +67,9 @@ module shell_input #(
     end
     if (take) taken <= taken + 1'b1;
     some <= kept != taken && !take;
-    if (take) m_valid <= 1'b1;
+    fetched <= take;
+    moved <= fetched;
+    if (moved) m_valid <= 1'b1;
     else if (m_ready) m_valid <= 1'b0;
     free <= (ADDRESS + 1)'(DEPTH) - (kept - taken);
     counted <= expected;
@@ -78,8 +82,10 @@ module shell_input #(
       expected <= '0;
       counted <= '0;
       free <= (ADDRESS + 1)'(DEPTH);
-      limit <= '0;
+      limit <= 8'(DEPTH / 256);
       some <= 1'b0;
+      fetched <= 1'b0;
+      moved <= 1'b0;
       m_valid <= 1'b0;
     end
   end

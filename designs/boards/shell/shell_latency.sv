@@ -20,10 +20,12 @@ module shell_latency #(
 );
   localparam int ADDRESS = $clog2(DEPTH);
 
-  logic [31:0] now, then, read_now, difference;
+  logic [31:0] now, then, difference;
+  logic [31:0] left, left_before;  // when it left, beside the read
   logic [ADDRESS-1:0] write_address, read_address;
   logic [ADDRESS:0] held;
-  logic leaving, found, ready;
+  logic leaving, ready;
+  logic [1:0] found;
 
   shell_memory #(
       .WIDTH(32),
@@ -35,6 +37,7 @@ module shell_latency #(
       .write_data(now),
       .read(1'b1),
       .read_address(read_address),
+      .move(1'b1),
       .read_data(then)
   );
 
@@ -46,17 +49,18 @@ module shell_latency #(
     if (leaving) read_address <= read_address + 1'b1;
     if (enter != leaving) held <= held + {{ADDRESS{!enter}}, 1'b1};
     if (held == (ADDRESS + 1)'(DEPTH) && enter) overflow <= 1'b1;
-    found <= leaving && !overflow;
-    read_now <= now - 1'b1;
-    ready <= found && !overflow;
-    difference <= read_now - then;
+    found <= {found[0], leaving && !overflow};
+    left <= now - 1'b1;
+    left_before <= left;
+    ready <= found[1];
+    difference <= left_before - then;
     if (rst) begin
       now <= '0;
       write_address <= '0;
       read_address <= '0;
       held <= '0;
       leaving <= 1'b0;
-      found <= 1'b0;
+      found <= '0;
       ready <= 1'b0;
       overflow <= 1'b0;
     end

@@ -26,7 +26,7 @@ module shell_ring #(
     output logic [7:0] length,
     input wire take,
 
-    // A byte of the frame taken last, a cycle after its place.
+    // A byte of the frame taken last, two cycles after its place.
     input wire [7:0] place,
     output wire [7:0] data
 );
@@ -57,6 +57,7 @@ module shell_ring #(
       .write_data(s_data),
       .read(1'b1),
       .read_address({slot, place}),
+      .move(1'b1),
       .read_data(data)
   );
 

@@ -26,7 +26,7 @@ module shell_transmit (
     output wire [7:0] place,
     input wire [7:0] data,
 
-    // Registers: `word` is the one at `index` two cycles after `sample`, and stays.
+    // Registers: `word` is the one at `index` a cycle after `sample`, and stays.
     output logic [7:0] index,
     output logic sample,
     input wire [31:0] word,
@@ -98,7 +98,7 @@ module shell_transmit (
     if (rst) begin
       want_answer <= 1'b0;
       want_nak <= 1'b0;
-      want_state <= 1'b0;
+      want_state <= 1'b1;  // the board tells that it has started
     end
   end
 
@@ -112,7 +112,7 @@ module shell_transmit (
     else if (in_body && step == 2'd3 && kind == shell_constants::KIND_WRITTEN) written <= written >> 8;
     if (begins) index <= answer[7:0];
     else if (in_body && step == 2'd3 && at != 8'd0 && word_at[1:0] == 2'd3) index <= index + 8'd1;
-    sample <= in_body && step == 2'd0 && at != 8'd0 && word_at[1:0] == 2'd0;
+    sample <= in_body && step == 2'd1 && at != 8'd0 && word_at[1:0] == 2'd0;
     put <= state == HEAD || (in_body && step == 2'd3);
     put_last <= (last_of_head && left == 8'd0) || (in_body && step == 2'd3 && left == 8'd1);
     put_counts <= kind == shell_constants::KIND_DATA_OUT;
