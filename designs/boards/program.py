@@ -241,6 +241,11 @@ def _choose(board: Board, serial: str | None) -> Probe | None:
     serials = ", ".join(probe.serial for probe in matching)
     if not chosen:
         raise NoBoard(f"no {board.title} with serial number {serial}; plugged in: {serials}")
+    if len(matching) > 1 and not _by_serial(matching[0]):
+        raise SeveralBoards(
+            f"{len(matching)} boards may be a {board.title} (USB {ids}), and openFPGALoader cannot tell such bridges "
+            "apart; unplug the others"
+        )
     if len(chosen) > 1:
         raise SeveralBoards(
             f"{len(chosen)} boards may be a {board.title} (USB {ids}), serial numbers {serials}; choose one by its "
@@ -254,11 +259,16 @@ def _reach(board: Board, cable: Cable | None, probe: Probe | None) -> list[str]:
     if cable is not None:
         return list(cable.arguments)
     options = ["-b", board.openfpgaloader, *(["-c", board.cable] if board.cable else [])]
-    if probe is None:
+    if probe is None or not _by_serial(probe):
         return options
-    if probe.usb.startswith("0403:") and probe.serial not in ("", "none"):
-        return [*options, "--ftdi-serial", probe.serial]
-    return [*options, "--busdev-num", f"{probe.bus}:{probe.device}"]
+    if probe.serial in ("", "none"):
+        return [*options, "--busdev-num", f"{probe.bus}:{probe.device}"]
+    return [*options, "--ftdi-serial", probe.serial]
+
+
+def _by_serial(probe: Probe) -> bool:
+    """Whether openFPGALoader can be told which of several bridges to take: those of FTDI."""
+    return probe.usb.startswith("0403:")
 
 
 def _refuse(board: Board, cable: Cable | None, output: str) -> None:

@@ -6,5 +6,6 @@ that the programmer connects to, main.cpp and simulator.py the design in Verilat
 
 from designs.boards.simulated.board import Run, SimulatedBoard
 from designs.boards.simulated.simulator import build_simulator
+from designs.boards.simulated.stuck import stuck_core
 
-__all__ = ["Run", "SimulatedBoard", "build_simulator"]
+__all__ = ["Run", "SimulatedBoard", "build_simulator", "stuck_core"]
