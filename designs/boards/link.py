@@ -92,7 +92,8 @@ class Link:
             raise ValueError(f"a payload of {payload} bytes a frame; it may be 1 to {PAYLOAD}")
         self.statistics = Statistics()
         self.patience = patience or Patience()
-        self._stream, self._clock, self._payload = stream, clock, payload
+        self.clock = clock
+        self._stream, self._payload = stream, payload
         self._decoder = Decoder()
         self._outbox = bytearray(2)  # two delimiters end whatever an earlier run left half said
         self._pace = Pace()
@@ -153,12 +154,12 @@ class Link:
 
     def _ask(self, kind: Kind, tag: int, payload: bytes, reply: Kind, size: int) -> Frame:
         """Send a request until its answer comes."""
-        began = self._heard = self._clock()
+        began = self._heard = self.clock()
         damaged = self.statistics.bad
         self._pending, self._answer = (reply, tag), None
         tries, asked, again = 0, began, began
         while True:
-            now = self._clock()
+            now = self.clock()
             if now >= again:
                 if tries:
                     self._outbox.append(0)
@@ -170,7 +171,7 @@ class Link:
             answer = self._answer
             if answer is not None and answer.payload[:1] == payload[:1] and len(answer.payload) == size:
                 if tries == 1:
-                    self._pace.measured(self._clock() - asked)
+                    self._pace.measured(self.clock() - asked)
                 self._pending = None
                 return answer
             if self.statistics.naks > naks:
@@ -196,7 +197,7 @@ class Link:
             self.reset()
         out, inp = self._out, self._in
         out.load(data)
-        now = self._clock()
+        now = self.clock()
         self._heard = self._progress = now
         self._probe_at = now + self._pace.timeout if out.sendable else now
         began, damaged, received = out.base, self.statistics.bad, self.statistics.received
@@ -206,7 +207,7 @@ class Link:
                 self._send(Kind.POLL)
             moved = out.base, inp.expected
             self._pump(want=len(inp) < expected)
-            now = self._clock()
+            now = self.clock()
             if (out.base, inp.expected) != moved:
                 damaged, received = self.statistics.bad, self.statistics.received
                 self._progress = now
@@ -252,7 +253,7 @@ class Link:
         """A question whose answer proves what came before it."""
         self._read_tag = tag = (self._read_tag + 1) & 255
         self._fences.pop(tag, None)
-        self._fences[tag] = Fence(self._clock(), self._out.next, self._out.epoch, self._in.resends)
+        self._fences[tag] = Fence(self.clock(), self._out.next, self._out.epoch, self._in.resends)
         if len(self._fences) > FENCES:
             del self._fences[next(iter(self._fences))]
         self.statistics.fences += 1
@@ -267,14 +268,14 @@ class Link:
             self._send(Kind.RESEND)
         self._fence()
         wait = self._pace.timeout
-        self._probe_at = self._clock() + max(wait, min(RARELY, wait * 2**self._quiet))
+        self._probe_at = self.clock() + max(wait, min(RARELY, wait * 2**self._quiet))
         self._quiet = min(self._quiet + 1, 10)
 
     def _go_back(self) -> None:
         self._out.back()
         self._outbox.append(0)
         self._fence()
-        self._probe_at = self._clock() + self._pace.timeout
+        self._probe_at = self.clock() + self._pace.timeout
 
     def _ask_again(self) -> None:
         if not self._in.asking:
@@ -310,7 +311,7 @@ class Link:
                 self._echoes += 1
             else:
                 self.statistics.received += 1
-                self._heard = self._clock()
+                self._heard = self.clock()
                 if (frame.kind, frame.seq) == self._pending:
                     self._answer = frame
                 self.statistics.naks += frame.kind == Kind.NAK
@@ -334,14 +335,14 @@ class Link:
                     f"the board expects input frame {frame.ack}, which was acknowledged or never sent: it was reset or "
                     "programmed in mid-run; repeat the run"
                 )
-            self._pace.measured(self._clock() - fence.seconds)
+            self._pace.measured(self.clock() - fence.seconds)
             self._in.answered(fence)
             lost = self._out.answered(fence)
         if lost:
             self._go_back()
 
     def _check_silence(self) -> None:
-        silent = self._clock() - self._heard
+        silent = self.clock() - self._heard
         if silent <= self.patience.silent:
             return
         if self._echoes:

@@ -12,7 +12,6 @@ host's: from its first byte out to its last byte in, line and operating system i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -104,9 +103,9 @@ def whole(
 ) -> tuple[bytes, LineTimes, Counters]:
     """Reset, then one stream; checks what the chip counted. Errors: ChipFault and those of `Link.exchange`."""
     link.reset()
-    began = time.perf_counter()
+    began = link.clock()
     output = link.exchange(data, expected, progress)
-    seconds = time.perf_counter() - began
+    seconds = link.clock() - began
     counters = link.counters()
     for what, words, size, size_of_word in (
         ("took", counters.words_in, len(data), identity.in_bytes),

@@ -339,8 +339,10 @@ class Line:
         return self.now
 
     def write(self, data: bytes, /) -> int:
-        self.host_free = max(self.now, self.host_free) + len(data) * self.byte_time
-        self.to_board.append((self.host_free + self.latency, data))
+        for at in range(0, len(data), 256):
+            piece = data[at : at + 256]
+            self.host_free = max(self.now, self.host_free) + len(piece) * self.byte_time
+            self.to_board.append((self.host_free + self.latency, piece))
         return len(data)
 
     def inject(self, data: bytes) -> None:
