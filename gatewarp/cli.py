@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from compare.api import compare as compare_records
 from compare.api import default_folders, render_terminal, write_outputs
 from compare.api import query as query_records
 from compare.provenance import repo_root
 from compare.store import Problem, write_records
-from gatewarp import registry
+from gatewarp import board_commands, registry
+from gatewarp.terminal import (
+    Case,
+    Json,
+    WorkloadName,
+    command_line,
+    err,
+    new_table,
+    out,
+    print_json,
+    progress_bar,
+    warn,
+    write,
+)
 from workloads.api import UnknownNameError
 
 app = typer.Typer(
@@ -35,18 +43,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-#: Columns of a table that goes into a file or a pipe, where there is no terminal to ask.
-PIPE_WIDTH = 200
-
-out = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
-err = Console(stderr=True, soft_wrap=True)
-
 
 PACKAGES = ("gatewarp", "workloads", "designs", "hls", "gpu", "compare")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
-Case = Annotated[str | None, typer.Option(help="One case of the workload; default: every one.")]
-WorkloadName = Annotated[str, typer.Argument(help="A workload; see `gatewarp list workloads`.")]
 
 
 def main() -> None:
@@ -72,38 +70,6 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr; each new description gets a bar of its own."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bars:
-        task = bars.add_task("", total=None)
-
-        def update(what: str, done: int, total: int) -> None:
-            bars.update(task, description=what, completed=done, total=total)
-
-        yield update
-
-
-def _print_json(data: Any) -> None:
-    out.print_json(json.dumps(data, default=str))
-
-
-def _warn(problems: Sequence[Problem]) -> None:
-    for problem in problems:
-        err.print(f"[yellow]warning:[/] {escape(str(problem))}", highlight=False)
-
-
-def _table(*columns: str) -> Table:
-    return Table(*columns, box=None, header_style="bold", pad_edge=False)
-
-
-def _write(stem: str, records: Sequence[Any]) -> None:
-    if records:
-        path = write_records(registry.results_folder(), stem, records)
-        err.print(f"{len(records)} records: {path}", highlight=False)
-
-
 def _version(asked: bool) -> None:
     if asked:
         out.print(f"gatewarp {metadata.version('gatewarp')}", highlight=False)
@@ -125,9 +91,9 @@ def doctor(json_output: Json = False) -> None:
     found = list(findings())
     missing = [f for f in found if f.needed and not f.found]
     if json_output:
-        _print_json([asdict(f) | {"found": f.found} for f in found])
+        print_json([asdict(f) | {"found": f.found} for f in found])
     else:
-        table = _table("part", "tool", "version", "if missing")
+        table = new_table("part", "tool", "version", "if missing")
         for f in found:
             mark = f.version or ("[red]missing[/]" if f.needed else "[dim]not here (optional)[/]")
             table.add_row(f.part, f.name, mark, "" if f.found else escape(f.mend))
@@ -148,9 +114,9 @@ def list_(
         raise UnknownNameError("listing", what, tuple(LISTINGS))
     columns, rows = LISTINGS[what]()
     if json_output:
-        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
-    table = _table(*columns)
+    table = new_table(*columns)
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)
@@ -173,19 +139,19 @@ def verify(
     checks: list[Any] = []
     for name in [workload] if workload else registry.workload_names():
         registry.workload(name)
-        with _progress() as progress:
+        with progress_bar() as progress:
             made = list(proving.run(name, case, implementation, samples, seed, progress))
             records = [r for c in made if not isinstance(c, proving.Skipped) and c.passed for r in c.records]
             known = oracle.NOTHING if renew else oracle.known(name, _folders())
             records += oracle.records(name, case, known, progress)
-        _write(f"verify-{name}", records)
+        write(f"verify-{name}", records)
         checks += made
     done = [c for c in checks if not isinstance(c, proving.Skipped)]
     failed = [c for c in done if not c.passed]
     if json_output:
-        _print_json([{**asdict(c), "records": len(c.records)} if c in done else asdict(c) for c in checks])
+        print_json([{**asdict(c), "records": len(c.records)} if c in done else asdict(c) for c in checks])
     else:
-        table = _table("implementation", "case", "arithmetic", "device", "inputs", "result", "how")
+        table = new_table("implementation", "case", "arithmetic", "device", "inputs", "result", "how")
         for c in checks:
             if isinstance(c, proving.Skipped):
                 table.add_row(c.implementation, c.case, "", "", "", "[yellow]not run[/]", escape(c.reason))
@@ -232,11 +198,11 @@ def build(
         bitstreams=bitstreams,
         kept=_folders() if reuse else (),
         say=lambda said: err.print(said, highlight=False),
-        progress=_progress,
+        progress=progress_bar,
     )
-    _write(f"build-{workload}-{target}", made)
+    write(f"build-{workload}-{target}", made)
     if json_output:
-        _print_json([json.loads(r.to_json()) for r in made])
+        print_json([json.loads(r.to_json()) for r in made])
         return
     for r in made:
         out.print("\n".join(building.lines(r, target)), highlight=False)
@@ -270,7 +236,7 @@ def measure(
     given = {"launches": launches, "seconds": seconds}
     failures = measuring.Failures()
     made: list[Any] = []
-    with _progress() as progress:
+    with progress_bar() as progress:
         records = measuring.measure(
             workload,
             case,
@@ -283,7 +249,7 @@ def measure(
             windows=windows or nvml.WINDOWS,
             budget=loop.Budget(**{k: v for k, v in given.items() if v is not None}),  # type: ignore[arg-type]
             seed=seed,
-            command=_command("measure"),
+            command=command_line("measure"),
             progress=progress,
             failed=failures if keep_going else None,
         )
@@ -295,15 +261,10 @@ def measure(
                 err.print(f"[bold red]failed:[/] {escape(failure)}", highlight=False)
     err.print(f"{len(made)} records: {path}", highlight=False)
     if json_output:
-        _print_json([json.loads(r.to_json()) for r in made])
+        print_json([json.loads(r.to_json()) for r in made])
     else:
         out.print(f"See it: gatewarp compare {workload}")
     raise typer.Exit(1 if failures else 0)
-
-
-def _command(verb: str) -> str:
-    """The command line of this run, for provenance."""
-    return " ".join(["gatewarp", *(sys.argv[1:] if len(sys.argv) > 1 and sys.argv[1] == verb else [verb])])
 
 
 def _folders() -> tuple[Path, Path]:
@@ -334,7 +295,7 @@ def compare(
             render_terminal(found, out, whole=whole)
         for path in write_outputs(found, folder) if folder else ():
             err.print(f"wrote {path}", highlight=False)
-    _warn(unreadable)
+    warn(unreadable)
     raise typer.Exit(1 if unreadable else 0)
 
 
@@ -346,11 +307,14 @@ def query(
     """Query all records with SQL."""
     columns, rows, problems = query_records(sql, _folders())
     if json_output:
-        _print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        table = _table(*columns)
+        table = new_table(*columns)
         for row in rows:
             table.add_row(*("" if v is None else escape(str(v)) for v in row))
         out.print(table)
-    _warn(problems)
+    warn(problems)
     raise typer.Exit(1 if problems else 0)
+
+
+board_commands.register(app)

@@ -1,0 +1,208 @@
+"""The bitstream of a core in the shell, for a board: built once for its content, and kept with what it is.
+
+    built = build(core, load("ulx3s"), mhz=48, items=Items(1, 1))
+    built.path, built.sha256, built.design, built.clocking.frequency_hz
+
+    Yosys -> nextpnr, the first seed that meets the clock -> packer
+
+`designs.boards.kept` takes a bitstream that was built earlier.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from compare.provenance import repo_root
+from designs.boards import Board, BoardError, clocking
+from designs.boards.clocking import Clocking
+from designs.boards.shell.top import Buffers, Items, shell_sources, shell_top
+from designs.boards.top import CLOCK, clocks_per_bit
+from designs.flow import ecppack
+from designs.flow.evidence import Core
+from designs.flow.nextpnr import place_and_route
+from designs.flow.yosys import synth_ecp5
+from workloads.api import Progress
+
+#: Module of the whole design.
+TOP = "board_top"
+
+#: Seeds that are tried before a clock is given up.
+SEEDS = 4
+
+#: Bytes of the shell's memories on parts with few of them.
+SMALL = Buffers(received=2048, words=2048, results=2048)
+
+#: Content that is the same for every core of a board: what the shell, the clock and the pins are made from.
+_CODE = ("bitstream", "clocking", "pll")
+
+
+class ClockMissed(RuntimeError):
+    """No seed met the clock; the message says what was reached, and the way out."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A bitstream and all that its run depends on.
+
+    `design` are the 32 hexadecimal digits that the shell tells; `seed` and `fmax_hz` of the routing; `text` is the top,
+    `sources` and `simulated_sources` are the other files of a synthesis and of a simulation.
+    """
+
+    core: Core
+    board: Board
+    items: Items
+    clocking: Clocking
+    baud: int
+    path: Path
+    sha256: str
+    design: str
+    seed: int
+    fmax_hz: float
+    text: str
+    sources: tuple[Path, ...]
+    simulated_sources: tuple[Path, ...]
+
+    @property
+    def clocks_per_bit(self) -> int:
+        """Cycles of a bit on the serial line."""
+        return clocks_per_bit(self.clocking.frequency_hz, self.baud)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be built, before any tool ran."""
+
+    core: Core
+    board: Board
+    items: Items
+    clocking: Clocking
+    baud: int
+    text: str
+
+    @property
+    def design(self) -> str:
+        """The 32 hexadecimal digits that the shell tells: those of the core's digest, and zeros."""
+        return self.core.digest.ljust(32, "0")
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """Files of a synthesis, without the top."""
+        return self._with(self.clocking.sources)
+
+    @property
+    def simulated_sources(self) -> tuple[Path, ...]:
+        """Files of a simulation, without the top."""
+        return self._with(self.clocking.simulated_sources)
+
+    def _with(self, clock: Sequence[Path]) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys([*shell_sources(), *clock, *self.core.sources]))
+
+
+@dataclass(frozen=True)
+class Routed:
+    """One seed's outcome: the clock that it reached, Hz, and the packed file."""
+
+    seed: int
+    fmax_hz: float
+    met: bool
+    bitstream: Path
+
+
+def plan(core: Core, board: Board, *, mhz: float, items: Items, baud: int | None = None) -> Plan:
+    """The top level of a core on a board. Errors: BoardError for a clock or a rate that cannot be; PllError."""
+    if board.flow != "open":
+        raise BoardError(f"{board.name} is built with {board.flow}; see `gatewarp deploy --help` and docs/boards.md")
+    baud = baud or board.highest_baud
+    if baud > board.highest_baud:
+        raise BoardError(f"{board.name}: {baud:,} baud is above the {board.highest_baud:,} of its serial port")
+    clock = clocking.of(board, mhz)
+    clocks_per_bit(clock.frequency_hz, baud)
+    buffers = None if board.family == "ecp5" else SMALL
+    text = shell_top(core, board, clock, baud, name=TOP, items=items, buffers=buffers)
+    return Plan(core, board, items, clock, baud, text)
+
+
+def build(planned: Plan, *, seeds: int = SEEDS, progress: Progress | None = None) -> Built:
+    """Synthesise, place, route and pack, or take it from the cache; the first seed that meets the clock counts.
+
+    Errors: ClockMissed; FlowError, for a design that does not fit the part as well; MissingTool.
+    """
+    if progress:
+        progress("synthesise", 0, 1)
+    reached = 0.0
+    for seed in range(1, seeds + 1):
+        routed = _route(planned, seed, progress)
+        if routed.met:
+            if progress:
+                progress("place and route", seed, seed)
+            return of(planned, routed)
+        reached = max(reached, routed.fmax_hz)
+    wanted, board = planned.clocking.frequency_hz, planned.board
+    raise ClockMissed(
+        f"{planned.core.case} on {board.name}: {seeds} seeds of the router reached {reached / 1e6:.1f} MHz at most, "
+        f"the clock is {wanted / 1e6:g} MHz; give a lower one with --clock"
+    )
+
+
+def _route(planned: Plan, seed: int, progress: Progress | None) -> Routed:
+    board, target = planned.board, planned.clocking.frequency_hz / 1e6
+    with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
+        top = Path(folder) / f"{TOP}.sv"
+        top.write_text(planned.text)
+        files = [*planned.sources, top]
+        if board.family != "ecp5":
+            from designs.boards import families
+
+            other = families.implement(planned.text, planned.sources, board, target, seed, data=planned.core.memories)
+            return Routed(seed, other.fmax_hz, other.met, other.bitstream)
+        synthesis = synth_ecp5(TOP, files, data=planned.core.memories)
+    if progress:
+        progress("place and route", seed - 1, seed)
+    routing = place_and_route(
+        synthesis.json, device=board.nextpnr, package=board.package, speed=board.speed, lpf=board.constraints,
+        target_mhz=target, clock=CLOCK, seed=seed,
+    )  # fmt: skip
+    return Routed(seed, routing.fmax_hz, routing.met, ecppack.pack(routing.textcfg, idcode=board.idcode))
+
+
+def of(planned: Plan, routed: Routed) -> Built:
+    """What was planned, with a bitstream of it."""
+    return Built(
+        core=planned.core,
+        board=planned.board,
+        items=planned.items,
+        clocking=planned.clocking,
+        baud=planned.baud,
+        path=routed.bitstream,
+        sha256=hashlib.sha256(routed.bitstream.read_bytes()).hexdigest(),
+        design=planned.design,
+        seed=routed.seed,
+        fmax_hz=routed.fmax_hz,
+        text=planned.text,
+        sources=planned.sources,
+        simulated_sources=planned.simulated_sources,
+    )
+
+
+def sources_of(board: Board) -> list[str]:
+    """Repository-relative files that determine a bitstream besides those of its core: shell, clock, pins, flow."""
+    root = repo_root()
+    here = Path(__file__).parent
+    files = [*shell_sources(), *(here / f"{name}.py" for name in _CODE), here / "shell/top.py", board.constraints]
+    files += [path for path in (here / f"{board.name}.toml", here / f"later/{board.name}.toml") if path.is_file()]
+    own = [path.relative_to(root).as_posix() for path in files if path.is_relative_to(root)]
+    return [*own, *(f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "ecppack"))]
+
+
+def simulator(built: Built | Plan) -> Path:
+    """The program of the simulated board for this design, from the cache or compiled. Errors: FlowError."""
+    from designs.boards.simulated.simulator import build_simulator
+
+    return build_simulator(
+        built.text, built.simulated_sources, built.board,
+        clocks_per_bit=clocks_per_bit(built.clocking.frequency_hz, built.baud), name=TOP, memories=built.core.memories,
+    )  # fmt: skip

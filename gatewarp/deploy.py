@@ -1,0 +1,258 @@
+"""Put a design on a board, real or simulated, run it over the serial line, and check every bit of what comes back.
+
+    bitstream (cached) -> board found -> programmed -> its registers say that it is this design -> run -> record
+
+The simulated board takes the same way: the same bitstream by the same openFPGALoader, the same host software on a
+serial port. Only the copper is missing, and with it all times.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from compare.record import Record
+from designs import boards
+from designs.boards import Board, BoardError, bitstream, kept, program, session
+from designs.boards.bitstream import Built
+from designs.boards.ecp5 import fingerprint
+from designs.boards.faults import FaultyStream
+from designs.boards.identity import Identity
+from designs.boards.link import Link, open_serial
+from designs.boards.program import Cable
+from designs.boards.serial_line import Stream
+from designs.boards.subject import Subject
+from designs.flow.tools import run_parallel
+from gatewarp.board_record import Runs, record
+from gatewarp.ports import port_of
+from gatewarp.power import Power
+from workloads.api import Progress, UnknownNameError
+
+#: Workload -> module of its subject; imported when it is asked for, since reading a model takes seconds.
+SUBJECTS: Mapping[str, str] = {
+    "bcnn": "designs.bcnn.on_board",
+    "deconv": "designs.deconv.on_board",
+    "md": "designs.md.on_board",
+    "track": "hls.track.on_board",
+}
+
+#: Runs of all items on a real board, for a median; a simulated one does the same each time.
+RUNS = 5
+
+
+class WrongDesign(RuntimeError):
+    """The board does not hold the design that was programmed, or its outputs are not the oracle's."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Faults of the line that are put in between, each a chance a byte; see `designs.boards.faults`."""
+
+    flip: float = 0.0
+    drop: float = 0.0
+    repeat: float = 0.0
+    delay: float = 0.0
+    unplug_after: int | None = None
+    seed: int = 1
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return self.unplug_after is not None or max(self.flip, self.drop, self.repeat, self.delay) > 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. None where the default of the board or of the case is meant."""
+
+    workload: str
+    board: str
+    case: str | None = None
+    simulated: bool = False
+    samples: int | None = None
+    runs: int = 1
+    seed: int = 1
+    clock_mhz: float | None = None
+    baud: int | None = None
+    bitstream: Path | None = None
+    keep: Path | None = None
+    port: str | None = None
+    serial: str | None = None
+    flash: bool = False
+    faults: Faults = field(default_factory=Faults)
+    power: Power | None = None
+    command: str = "gatewarp deploy"
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What came of it. `record` is None for a run with faults put in: that proves the link and measures nothing."""
+
+    built: Built
+    identity: Identity
+    runs: Runs
+    programmed_s: float
+    record: Record | None
+    simulated: bool
+    item: str
+
+
+def subject_of(workload: str) -> Subject:
+    """The subject of a workload. Errors: UnknownNameError listing those there are."""
+    if workload not in SUBJECTS:
+        raise UnknownNameError("workload", workload, tuple(SUBJECTS))
+    return cast(Subject, importlib.import_module(SUBJECTS[workload]))
+
+
+def deploy(
+    request: Request, *, say: Callable[[str], None], progress: Progress, confirm: Callable[[str], bool]
+) -> Deployed:
+    """Do all of it. `say` gets a line for each step, `confirm` a question before flash is written.
+
+    Errors: those of `check`, of the build, ProgramError, LinkError, WrongDesign; each message has a way out.
+    """
+    subject = subject_of(request.workload)
+    check(request, subject)
+    board = boards.load(request.board)
+    if not request.simulated:
+        program.detect(board, serial=request.serial)  # before anything that takes minutes
+    built, simulator = _bitstream(request, subject, board, say, progress)
+    case = built.core.case
+    say(
+        f"bitstream {built.path} ({built.sha256[:12]}): {built.core.workload}/{case} at "
+        f"{built.clocking.frequency_hz / 1e6:.4g} MHz, seed {built.seed}"
+    )
+    with ExitStack() as stack:
+        cable, port = None, request.port
+        if simulator is not None:
+            cable, port = stack.enter_context(_simulated(board, built, simulator))
+        loaded = program.load(
+            built.path, board, cable=cable, serial=request.serial, flash=request.flash, confirm=confirm
+        )
+        say(f"programmed {board.title}{' (simulated)' if cable else ''} in {loaded.seconds:.1f} s")
+        port = port or port_of(board, loaded.found, request.port)
+        stream = stack.enter_context(_line(port, built.baud, request.faults))
+        link = Link(stream)
+        identity = link.identify()
+        check_identity(identity, built)
+        say(f"identified {identity.name} on {port}, design {identity.design[:16]}, {built.baud:,} baud")
+        runs = _run(request, subject, link, identity, built, progress)
+    made = None
+    if not request.faults.any:
+        made = record(
+            built, runs, simulated=request.simulated, command=request.command, sources=subject.sources(case),
+            seed=request.seed, power=request.power,
+        )  # fmt: skip
+    return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM)
+
+
+def check(request: Request, subject: Subject) -> None:
+    """Refuse what cannot be meant, before anything else happens. Errors: ValueErrors."""
+    board = boards.load(request.board)
+    if request.case is not None and request.case not in subject.CASES:
+        raise UnknownNameError("case on a board", request.case, subject.CASES)
+    if board.flow != "open":
+        raise BoardError(f"{board.title} is built with {board.flow}: see `gatewarp deploy --help` and docs/boards.md")
+    if not request.simulated:
+        return
+    for name, value in (("--port", request.port), ("--serial", request.serial), ("--flash", request.flash or None)):
+        if value is not None:
+            raise BoardError(f"{name} is for a real board; leave it out with --simulated")
+    if request.power is not None:
+        raise BoardError("a simulated board draws no power: leave --power-... out, or leave --simulated out")
+    if board.family != "ecp5":
+        raise BoardError(f"{board.name}: only boards with an ECP5 can be simulated; leave --simulated out")
+
+
+def check_identity(identity: Identity, built: Built) -> None:
+    """Refuse a board whose registers tell of another design. Errors: WrongDesign."""
+    core = built.core
+    for what, has, due in (
+        ("design", identity.design, built.design),
+        ("name", identity.name, f"{core.workload}/{core.case}"[:32]),
+        ("clock", identity.clock_hz, round(built.clocking.frequency_hz)),
+    ):
+        if has != due:
+            raise WrongDesign(
+                f"the board says {what} {has}, the bitstream has {due}: it holds something else; program it again, and "
+                "check that --port is the port of the board that was programmed"
+            )
+
+
+def _bitstream(
+    request: Request, subject: Subject, board: Board, say: Callable[[str], None], progress: Progress
+) -> tuple[Built, Path | None]:
+    """The bitstream, kept or built, and beside it the simulator of the same top."""
+    facts: Mapping[str, Any] = {}
+    case = request.case or subject.CASES[0]
+    mhz, baud = request.clock_mhz, request.baud
+    if request.bitstream is not None:
+        facts = kept.facts_of(request.bitstream)
+        if (facts["workload"], facts["case"]) != (request.workload, request.case or facts["case"]):
+            raise kept.WrongBitstream(
+                f"{request.bitstream} holds {facts['workload']}/{facts['case']}, not {request.workload}/{case}; leave "
+                "--bitstream out and it is built"
+            )
+        kept.check(request.bitstream, facts, board)
+        case, mhz, baud = facts["case"], facts["clock_mhz"], facts["baud"]
+    progress("generate RTL", 0, 1)
+    core = subject.core(case)
+    planned = bitstream.plan(
+        core, board, mhz=mhz or subject.clock_mhz(case, board.name), items=subject.items(case), baud=baud
+    )
+    ready = partial(kept.stored, request.bitstream, planned, facts) if request.bitstream else None
+    jobs: list[Callable[[], Any]] = [ready or partial(bitstream.build, planned, progress=progress)]
+    if request.simulated:
+        jobs.append(partial(bitstream.simulator, planned))
+    built, *simulators = run_parallel(jobs)
+    if request.keep is not None:
+        say(f"kept {kept.keep(built, request.keep, subject.sources(case))}")
+    return built, simulators[0] if simulators else None
+
+
+@contextmanager
+def _simulated(board: Board, built: Built, simulator: Path) -> Iterator[tuple[Cable, str]]:
+    """A simulated board that knows this bitstream: how its JTAG port is reached, and its serial port."""
+    from designs.boards.simulated.board import SimulatedBoard
+
+    with SimulatedBoard(board, {fingerprint(built.path.read_bytes()): simulator}) as here:
+        yield here.cable, here.serial_port
+
+
+@contextmanager
+def _line(port: str, baud: int, faults: Faults) -> Iterator[Stream]:
+    """The serial port, with faults put in between when there are any."""
+    with open_serial(port, baud) as stream:
+        if not faults.any:
+            yield stream
+            return
+        rates = {name: getattr(faults, name) for name in ("flip", "drop", "repeat", "delay")}
+        yield FaultyStream(stream, faults.seed, unplug_after=faults.unplug_after, **rates)
+
+
+def _run(request: Request, subject: Subject, link: Link, identity: Identity, built: Built, progress: Progress) -> Runs:
+    """All runs. Errors: WrongDesign for the first output that is not the oracle's, LinkError."""
+    case, item = built.core.case, subject.ITEM
+    inputs = subject.inputs(case, request.samples or subject.SAMPLES[case], request.seed)
+    count = subject.count(case, inputs)
+    total = len(subject.encode(case, inputs)) + subject.expected_bytes(case, count)
+    outcomes, counts = [], []
+    for number in range(1, request.runs + 1):
+        what = f"{item}s over the line" + (f", run {number} of {request.runs}" if request.runs > 1 else "")
+        seen = partial(_seen, progress, what, total)
+        outcome = session.run(link, subject, case, inputs, identity=identity, progress=seen)
+        if outcome.difference:
+            raise WrongDesign(f"{built.core.workload}/{case} on {built.board.name}: {outcome.difference}")
+        outcomes.append(outcome)
+        if (counted := subject.counted(case, outcome.outputs)) is not None:
+            counts.append(counted)
+    return Runs(tuple(outcomes), tuple(counts))
+
+
+def _seen(progress: Progress, what: str, total: int, sent: int, received: int) -> None:
+    progress(f"{what}, bytes", sent + received, total)

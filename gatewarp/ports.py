@@ -1,0 +1,44 @@
+"""The serial port of a board that is plugged in, among all the machine has."""
+
+from __future__ import annotations
+
+from designs.boards import Board
+from designs.boards.line_errors import NoPort
+from designs.boards.program import Found
+from designs.boards.serial_line import ports
+
+
+def port_of(board: Board, found: Found, given: str | None) -> str:
+    """The port that was given, or the one of the USB bridge that was found.
+
+    Errors: NoPort naming the ports there are, where none or several could be meant.
+    """
+    if given:
+        return given
+    if board.bridge == "external":
+        raise NoPort(
+            f"{board.title} has no serial port of its own: wire an adapter to its pins (docs/boards.md) and name its "
+            f"port with --port; ports here: {', '.join(ports()) or 'none'}"
+        )
+    mine = _of_bridge(board, found)
+    if len(mine) == 1:
+        return mine[0]
+    if mine:
+        raise NoPort(f"{len(mine)} serial ports may be of {board.title}: {', '.join(mine)}; choose one with --port")
+    raise NoPort(
+        f"no serial port of {board.title} (USB {' or '.join(board.usb) or 'id unknown'}); ports here: "
+        f"{', '.join(ports()) or 'none'}; name one with --port"
+    )
+
+
+def _of_bridge(board: Board, found: Found) -> list[str]:
+    from serial.tools import list_ports
+
+    usb = [port for port in list_ports.comports() if port.vid is not None]
+    here = [port for port in usb if f"{port.vid:04x}:{port.pid:04x}" in board.usb]
+    wanted = found.probe.serial if found.probe else ""
+    named = [port for port in here if wanted and port.serial_number == wanted]
+    # Of a bridge with several channels the last one is the serial port, the first one is JTAG.
+    chosen = named or here
+    devices = sorted((str(port.device) for port in chosen), key=lambda name: (len(name), name))
+    return devices[-1:] if named else devices
