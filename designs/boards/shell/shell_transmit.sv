@@ -1,6 +1,5 @@
 // Which frame goes out next, and its bytes: the answer to a WRITE or READ, NAK, the STATE that was asked for, DATA, and
 // when nothing else goes out a STATE if `ack` or `limit` changed. Every frame carries both.
-// One answer waits at a time: a host that asks again before it was answered gets the newest answer only.
 `default_nettype none
 
 module shell_transmit (
@@ -41,10 +40,10 @@ module shell_transmit (
   localparam logic [1:0] IDLE = 2'd0, HEAD = 2'd1, BODY = 2'd2, END = 2'd3;
 
   logic [1:0] state;
-  logic want_answer, want_nak, want_state, changed;
-  logic answer_reads;
-  logic [7:0] answer_tag;
-  logic [39:0] answer;  // address and value of a WRITE, address and count of a READ
+  logic want_nak, want_state, changed;
+  wire want_answer, answer_reads;
+  wire [7:0] answer_tag;
+  wire [39:0] answer;  // address and value of a WRITE, address and count of a READ
 
   logic [31:0] head;
   logic [7:0] kind, left, at;
@@ -85,18 +84,30 @@ module shell_transmit (
     end
   end
 
-  // The answer: a new one may come while the last one is being sent, for the host asked twice.
+  // Answers wait in the order of their questions; a question that finds no place is lost, and the host asks again.
+  wire unused_ready, unused_last;
+  wire asks = do_write || do_read;
+
+  stream_fifo #(
+      .WIDTH(49),
+      .DEPTH(32)
+  ) u_answers (
+      .clk(clk),
+      .rst(rst),
+      .s_axis_tvalid(asks),
+      .s_axis_tready(unused_ready),
+      .s_axis_tdata({do_read, tag, do_read ? {24'd0, value[31:24]} : value, address}),
+      .s_axis_tlast(1'b0),
+      .m_axis_tvalid(want_answer),
+      .m_axis_tready(send_answer),
+      .m_axis_tdata({answer_reads, answer_tag, answer}),
+      .m_axis_tlast(unused_last)
+  );
+
   always_ff @(posedge clk) begin
-    if (do_write || do_read) begin
-      answer_reads <= do_read;
-      answer_tag <= tag;
-      answer <= {do_read ? {24'd0, value[31:24]} : value, address};
-    end
-    want_answer <= do_write || do_read || (want_answer && !send_answer);
     want_nak <= ask_nak || (want_nak && !send_nak);
     want_state <= ask_state || (want_state && !send_state);
     if (rst) begin
-      want_answer <= 1'b0;
       want_nak <= 1'b0;
       want_state <= 1'b1;  // the board tells that it has started
     end
@@ -135,7 +146,7 @@ module shell_transmit (
     if (rst) state <= IDLE;
   end
 
-  wire unused = &{1'b0, word_at[7:2]};
+  wire unused = &{1'b0, word_at[7:2], unused_ready, unused_last};
 endmodule
 
 `default_nettype wire

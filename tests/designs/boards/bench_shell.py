@@ -63,6 +63,13 @@ async def registers(dut: Any) -> None:
         assert await host.read(address, count, host.rng.randrange(256)) == whole[address : address + count]
     assert (await host.read(0, 58))[39:] == [0] * 19
     assert await host.read(200, 2) == [0, 0]
+    # Questions back to back are all answered, in their order.
+    for tag in range(30):
+        host.send(ref.READ, tag, bytes((tag % 18, 1)))
+    for tag in range(30):
+        packet = await host.answer(ref.REGISTERS)
+        assert (packet.seq, packet.payload[0]) == (tag, tag % 18)
+        assert int.from_bytes(packet.payload[1:], "little") == identification[tag % 18]
     # Counts that no answer holds, kinds that there are not, and sizes that are not theirs are told as bad frames.
     bad = 0
     for kind, payload in (
@@ -111,7 +118,8 @@ async def frames(dut: Any) -> None:
     host.send(ref.POLL)
     state = await host.answer(ref.STATE)
     limit = state.limit
-    assert state[:3] == (ref.STATE, 0, 0) and 0 < limit <= WINDOW
+    assert state[:3] == (ref.STATE, 0, 0)
+    assert 0 < limit <= WINDOW
     await host.silence()
     host.line.extend(bytes(9))
     await host.silence()

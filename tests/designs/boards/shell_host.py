@@ -16,7 +16,7 @@ WINDOW, SLOTS = 64, 8
 
 
 class Host:
-    """Sends frames, takes those of the board, and goes back when told. `idle` and `stall` are chances of a pause a cycle.
+    """Sends frames, takes those of the board, goes back when told. `idle` and `stall` are chances of a pause a cycle.
 
     `harm` changes the bytes of a frame on their way to the board, `deaf` is the chance that a frame of the board is not
     received. `results` is the output stream so far.
@@ -143,7 +143,7 @@ class Host:
         return words
 
     async def exchange(self, data: bytes, expected: int, *, most: int = 240, timeout: int = 60_000) -> bytes:
-        """Send `data` in frames of random sizes up to `most`, return `expected` bytes; go back on NAK and on silence."""
+        """Send `data` in frames of random sizes, return `expected` bytes; go back on NAK and on silence."""
         at = 0
         pending: list[bytes] = []
         while at < len(data):

@@ -12,7 +12,29 @@ CONTROL, FLAGS, LAST_TAG = 18, 19, 20
 RESET, HOLD, CLEAR = 1, 2, 4
 
 #: Registers 18 to 38 in order; of pairs the lower half comes first.
-COUNTERS = ["control", "flags", "last_tag", "frames_ok", "frames_bad", "words_in", "words_out", "items_in", "items_out", "cycles", "cycles_hi", "steady", "steady_hi", "latency_min", "latency_max", "latency_sum", "latency_sum_hi", "stall_in", "stall_out", "line", "line_hi"]
+COUNTERS = (
+    "control",
+    "flags",
+    "last_tag",
+    "frames_ok",
+    "frames_bad",
+    "words_in",
+    "words_out",
+    "items_in",
+    "items_out",
+    "cycles",
+    "cycles_hi",
+    "steady",
+    "steady_hi",
+    "latency_min",
+    "latency_max",
+    "latency_sum",
+    "latency_sum_hi",
+    "stall_in",
+    "stall_out",
+    "line",
+    "line_hi",
+)
 
 
 class Packet(NamedTuple):
@@ -74,6 +96,7 @@ def frame(kind: int, seq: int, ack: int, limit: int, payload: bytes = b"") -> by
 def parse(data: bytes) -> Packet:
     """A frame of the board without its delimiter; AssertionError when it is no good."""
     packet = decode(data)
-    assert packet is not None and 8 <= len(packet) <= 248, f"no packet: {data.hex()}"
+    assert packet is not None, f"no packet: {data.hex()}"
+    assert 8 <= len(packet) <= 248, f"a packet of {len(packet)} bytes"
     assert crc32(packet[:-4]) == int.from_bytes(packet[-4:], "little"), f"wrong CRC: {data.hex()}"
     return Packet(packet[0], packet[1], packet[2], packet[3], packet[4:-4])

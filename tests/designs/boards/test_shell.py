@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import shell_reference as ref
 
+from designs import boards
+from designs.boards import BoardError, clocking, frames
 from designs.boards.shell import constants
-from designs.boards.shell.top import Buffers, Items, shell_sources, shelled
+from designs.boards.shell.top import Buffers, Items, shell_sources, shell_top, shelled
 from designs.flow.evidence import Core
-from designs.flow.verilator import SimulationResult, simulate
+from designs.flow.verilator import SimulationResult, lint, simulate
 from designs.lib import source
 
 HERE = Path(__file__).parent
@@ -58,3 +62,65 @@ def test_shell(tmp_path: Path, name: str) -> None:
 def test_shell_of_cores(tmp_path: Path, name: str, kind: str) -> None:
     result = run(tmp_path, kind, name, seed=2)
     assert result.passed, result.message
+
+
+def test_reference_and_product_have_the_same_numbers() -> None:
+    """The reference of these tests is written by itself; only here is it compared."""
+    kinds = {kind.name: int(kind) for kind in frames.Kind}
+    ours = {name: getattr(ref, name) for name in ("POLL", "WRITE", "READ", "RESEND", "STATE", "WRITTEN", "REGISTERS")}
+    assert kinds == {**ours, "DATA_IN": ref.DATA, "DATA_OUT": ref.RESULT, "NAK": ref.NAK}
+    for register in frames.Register:
+        if register >= frames.Register.CONTROL:
+            assert ref.COUNTERS[register - 18] == register.name.lower().removesuffix("_lo")
+    assert [int(bit) for bit in frames.Control] == [ref.RESET, ref.HOLD, ref.CLEAR]
+
+
+def test_identification(tmp_path: Path) -> None:
+    result = run(tmp_path, "pacing", "registers", seed=3)
+    assert result.passed, result.message
+    words = [int(word) for word in result.payload["identification"]]
+    assert words[:2] == [0x47415445, 1]
+    assert words[2:6] == [0x01234567, 0x89ABCDEF] * 2
+    assert b"".join(word.to_bytes(4, "little") for word in words[6:14]) == b"test/pacing".ljust(32, b"\0")
+    assert words[14:] == [100_000_000, 2 | 3 << 16, 2 | 2 << 16, 1024 | 512 << 16]
+
+
+def write_top(folder: Path, mhz: float, baud: int) -> list[Path]:
+    """The top of the loopback core on a ULX3S with all it needs in a simulator."""
+    chosen, items = core("loopback")
+    board = boards.load("ulx3s-85f")
+    clock = clocking.of(board, mhz)
+    top = folder / "board_top.sv"
+    top.write_text(shell_top(chosen, board, clock, baud, items=items))
+    return list(dict.fromkeys([*shell_sources(), *chosen.sources, *clock.simulated_sources, top]))
+
+
+def test_lint(tmp_path: Path) -> None:
+    lint("board_top", write_top(tmp_path, 120, 3_000_000))
+
+
+def test_payload_on_the_line(tmp_path: Path) -> None:
+    """At the serial pins with 8 cycles a bit, 3 Mbaud at 24 MHz, where the shell's own cycles weigh most."""
+    result = simulate(
+        "board_top",
+        write_top(tmp_path, 24, 3_000_000),
+        HERE / "bench_shell_top.py",
+        results=tmp_path,
+        env={"GATEWARP_CLOCKS": "8", "GATEWARP_FRAMES": "40", "GATEWARP_CORE": "loopback", "PYTHONPATH": str(HERE)},
+        seed=4,
+        testcase="shell_top$",
+    )
+    assert result.passed, result.message
+    assert 0.90 <= float(result.payload["line_in"]) <= 0.961
+    assert 0.90 <= float(result.payload["line_out"]) <= 0.961
+
+
+def test_refusals() -> None:
+    chosen, items = core("loopback")
+    board = boards.load("ulx3s-85f")
+    with pytest.raises(BoardError, match="above the 3000000 of its serial port"):
+        shell_top(chosen, board, clocking.of(board, 120), 4_000_000, items=items)
+    with pytest.raises(BoardError, match="a register holds 0 to 65535"):
+        Items(70_000, 1)
+    with pytest.raises(ValueError, match="the register holds 32"):
+        shelled(replace(chosen, case="x" * 40), clock_hz=1e6)
