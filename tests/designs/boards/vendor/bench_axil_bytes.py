@@ -18,9 +18,10 @@ READ_MOST = 8  # cycles in which an access must be answered
 
 
 async def bring_up(dut: Any) -> AxiLiteMaster:
-    dut.s_axis_tvalid.value = 0
+    for name in ("s_axis_tvalid", "s_axi_awvalid", "s_axi_wvalid", "s_axi_arvalid"):
+        getattr(dut, name).value = 0
+    await start(dut)  # registers start with random values: nobody may look before the reset
     master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
-    await start(dut)
     await ClockCycles(dut.clk, 2)
     return master
 
