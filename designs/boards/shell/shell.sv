@@ -57,7 +57,7 @@ module shell #(
   localparam int OUT_BYTES = (OUT_BITS + 7) / 8;
 
   // Control: a reset by the host leaves the frames' own machinery alone.
-  wire resetting, hold, clear, written;
+  wire resetting, settling, hold, clear, written;
   wire [7:0] last_tag;
   logic clean;
 
@@ -131,6 +131,7 @@ module shell #(
       .address(address),
       .value(value),
       .resetting(resetting),
+      .settling(settling),
       .hold(hold),
       .clear(clear),
       .written(written),
@@ -308,7 +309,7 @@ module shell #(
       .index(index),
       .sample(sample),
       .word(register),
-      .free(free),
+      .free(free && !settling),
       .quiet(quiet),
       .put(out_put),
       .put_data(out_put_data),

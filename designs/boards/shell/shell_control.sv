@@ -14,6 +14,8 @@ module shell_control #(
     input wire [31:0] value,
 
     output logic resetting,
+    // From the WRITE that resets to the end of the reset: nothing is answered, so that answers are of after it.
+    output logic settling,
     output logic hold,
     output logic clear,
     // A WRITE was done since configuration, and its tag.
@@ -37,12 +39,14 @@ module shell_control #(
     if (controls && value[RESET]) left <= COUNT'(CYCLES);
     else if (left != '0) left <= left - 1'b1;
     resetting <= left != '0;
+    settling <= (controls && value[RESET]) || left != '0 || resetting;
     if (rst) begin
       written <= 1'b0;
       last_tag <= '0;
       hold <= 1'b0;
       left <= '0;
       resetting <= 1'b1;
+      settling <= 1'b1;
     end
   end
 

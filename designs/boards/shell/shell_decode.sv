@@ -55,6 +55,7 @@ module shell_decode (
   // The last four bytes are the CRC, so that bytes leave four bytes late.
   logic [31:0] crc, held;
   logic [7:0] count;
+  logic checked, code_good, crc_good, size_good;
 
   shell_crc u_crc (
       .clk  (clk),
@@ -69,9 +70,13 @@ module shell_decode (
     byte_data <= held[7:0];
     byte_index <= count - 8'd4;
     byte_valid <= decoded_valid && count >= 8'd4 && count < MOST && !rst;
-    frame_end <= ended && !rst;
-    frame_good <= whole && crc == RESIDUE && count >= LEAST && count <= MOST;
-    frame_length <= count;
+    checked <= ended && !rst;
+    code_good <= whole;
+    crc_good <= crc == RESIDUE;
+    size_good <= count >= LEAST && count <= MOST;
+    if (ended) frame_length <= count;
+    frame_end <= checked && !rst;
+    frame_good <= code_good && crc_good && size_good;
     if (ended || rst) count <= '0;
     else if (decoded_valid && count != 8'hFF) count <= count + 8'd1;
   end

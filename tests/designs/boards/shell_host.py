@@ -127,6 +127,7 @@ class Host:
         packet = await self.answer(ref.WRITTEN)
         assert (packet.seq, packet.payload) == (tag, bytes((address,)) + value.to_bytes(4, "little"))
         if address == ref.CONTROL and value & ref.RESET:
+            assert (packet.ack, packet.limit) == (0, 16), "answered after the reset"
             self.forget()
 
     async def read(self, address: int, count: int, tag: int = 77) -> list[int]:
