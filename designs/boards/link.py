@@ -23,6 +23,7 @@ from designs.boards import identity as registers
 from designs.boards.frames import (
     PAYLOAD,
     REGISTER_WORDS,
+    SLOTS,
     WINDOW,
     Control,
     Decoder,
@@ -41,6 +42,10 @@ __all__ = ["Link", "Patience", "Statistics", "open_serial"]
 
 #: DATA frames taken before the board is told, out of the `SLOTS` that it may be ahead.
 TELL_AFTER = 3
+#: Frames that we are ahead while output comes, whatever the credit: what we acknowledge goes behind them, and the board
+#: may itself be no more ahead. Without output for `ONE_WAY` frames the credit alone counts.
+BOTH_WAYS = SLOTS
+ONE_WAY = 16
 #: Fences that may be under way; older ones are forgotten.
 FENCES = 64
 #: Seconds between questions to a board that answers but whose design is busy, once that has lasted.
@@ -106,7 +111,7 @@ class Link:
         self._answer: Frame | None = None
         self._hold = False
         self._heard = self._progress = self._probe_at = clock()
-        self._echoes = self._quiet = 0
+        self._echoes = self._quiet = self._one_way = 0
 
     # Requests
 
@@ -200,6 +205,7 @@ class Link:
         now = self.clock()
         self._heard = self._progress = now
         self._probe_at = now + self._pace.timeout if out.sendable else now
+        self._one_way = 0 if expected > len(inp) else WINDOW
         began, damaged, received = out.base, self.statistics.bad, self.statistics.received
         while not out.done or len(inp) < expected:
             self._send_data()
@@ -209,6 +215,7 @@ class Link:
             self._pump(want=len(inp) < expected)
             now = self.clock()
             if (out.base, inp.expected) != moved:
+                self._one_way = self._one_way + out.base - moved[0] if inp.expected == moved[1] else 0
                 damaged, received = self.statistics.bad, self.statistics.received
                 self._progress = now
                 self._quiet = 0
@@ -240,7 +247,8 @@ class Link:
 
     def _send_data(self) -> None:
         out = self._out
-        while out.sendable:
+        ahead = WINDOW if self._one_way > ONE_WAY else BOTH_WAYS
+        while out.sendable and out.next < out.base + ahead:
             again = out.next < out.high
             number, payload, fence = out.take()
             self.statistics.data_sent += 1

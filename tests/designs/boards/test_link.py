@@ -223,7 +223,7 @@ def test_line_rate_at_3_mbaud(item_in: int, item_out: int, latency: float) -> No
     link.exchange(random.Random(1).randbytes(items * item_in), items * item_out)
     share = items * max(item_in, item_out) / (line.now - began) * line.byte_time
     print(f"{item_in} -> {item_out} bytes, latency {latency * 1e3:g} ms: {share:.1%} of the line in payload")
-    assert share > 0.9
+    assert share > 0.94
 
 
 @pytest.mark.parametrize("baud", [3e6, 3e4, 9600])

@@ -68,7 +68,7 @@ def test_a_run_measures_on_the_chip_and_over_the_line() -> None:
     assert outcome.chip.queued == (123, 123)
     assert outcome.chip.missing == ""
     lower = 48_000 * line.byte_time
-    assert lower < outcome.line.seconds < 1.25 * lower, "the start costs tens of milliseconds"
+    assert lower < outcome.line.seconds < 1.1 * lower
     assert outcome.line.spacing is not None
     assert outcome.line.spacing > 100, "the line is slower than the core"
     assert outcome.counters.items_out == 3000
