@@ -1,6 +1,6 @@
 """SystemVerilog of the vendor boards: the byte port behind AXI4-Lite, the clock, and stand-ins of primitives.
 
-byte_port(), clock() or clock(simulated=True) with stand-ins for the primitives
+byte_port(), clock(), and in simulation stand_ins() for the primitives of the clock
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ def byte_port() -> list[Path]:
     return [FOLDER / "axil_bytes.sv", *source("stream_fifo")]
 
 
-def clock(*, simulated: bool = False) -> list[Path]:
-    """The module `vc709_clock`; with `simulated`, stand-ins of the vendor's primitives too."""
-    stand_ins = [FOLDER / "sim" / f"{name}.sv" for name in PRIMITIVES]
-    return [FOLDER / "vc709_clock.sv", *(stand_ins if simulated else ())]
+def clock() -> list[Path]:
+    """The module `vc709_clock`, which instantiates the vendor's primitives."""
+    return [FOLDER / "vc709_clock.sv"]
+
+
+def stand_ins() -> list[Path]:
+    """Stand-ins for those primitives in simulation."""
+    return [FOLDER / "sim" / f"{name}.sv" for name in PRIMITIVES]
