@@ -59,14 +59,23 @@ module shell #(
   // Control: a reset by the host leaves the frames' own machinery alone.
   wire resetting, settling, hold, clear, written;
   wire [7:0] last_tag;
-  logic clean;
+  logic anew, clean;
 
   always_ff @(posedge clk) begin
+    anew <= rst;
     core_rst <= resetting;
     clean <= resetting;
   end
 
   assign rx_ready = !clean;
+
+  logic rx_taken;
+  logic [7:0] rx_byte;
+
+  always_ff @(posedge clk) begin
+    rx_taken <= rx_valid && rx_ready;
+    rx_byte <= rx_data;
+  end
 
   // Frames in.
   wire start, byte_valid, frame_end, frame_good;
@@ -74,9 +83,9 @@ module shell #(
 
   shell_decode u_decode (
       .clk(clk),
-      .rst(rst),
-      .s_valid(rx_valid && rx_ready),
-      .s_data(rx_data),
+      .rst(anew),
+      .s_valid(rx_taken),
+      .s_data(rx_byte),
       .start(start),
       .byte_valid(byte_valid),
       .byte_data(byte_data),
@@ -125,7 +134,7 @@ module shell #(
 
   shell_control u_control (
       .clk(clk),
-      .rst(rst),
+      .rst(anew),
       .do_write(do_write),
       .tag(tag),
       .address(address),
@@ -290,7 +299,7 @@ module shell #(
 
   shell_transmit u_transmit (
       .clk(clk),
-      .rst(rst),
+      .rst(anew),
       .ask_state(ask_state),
       .ask_nak(ask_nak),
       .do_write(do_write),
@@ -319,7 +328,7 @@ module shell #(
 
   shell_encode u_encode (
       .clk(clk),
-      .rst(rst),
+      .rst(anew),
       .free(free),
       .quiet(quiet),
       .put(out_put),

@@ -26,10 +26,13 @@ module shell_control #(
   localparam int RESET = 0, HOLD = 1, CLEAR = 2;
 
   logic [COUNT-1:0] left;
-  wire writes = do_write && !(written && tag == last_tag);
-  wire controls = writes && address == {2'b0, shell_constants::REG_CONTROL};
+  logic is_new, is_control;  // the fields are there long before `do_write`
+  wire writes = do_write && is_new;
+  wire controls = do_write && is_new && is_control;
 
   always_ff @(posedge clk) begin
+    is_new <= !(written && tag == last_tag);
+    is_control <= address == {2'b0, shell_constants::REG_CONTROL};
     if (writes) begin
       written <= 1'b1;
       last_tag <= tag;

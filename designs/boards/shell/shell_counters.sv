@@ -81,18 +81,20 @@ module shell_counters #(
   );
 
   // Whether a frame is DATA is known later than its first byte: each frame is the first one until one was.
-  logic line_known, line_start;
+  logic line_known, line_begins, line_start, line_stop;
 
   always_ff @(posedge clk) begin
-    line_start <= frame_start;
+    line_begins <= frame_start && !line_known;
+    line_start <= line_begins;
+    line_stop <= data_out;
     line_known <= !none && (line_known || data_in);
   end
 
   shell_span u_line (
       .clk(clk),
-      .clear(none || (frame_start && !line_known)),
+      .clear(none || line_begins),
       .start(line_start),
-      .stop(data_out && line_known),
+      .stop(line_stop && line_known),
       .cycles(line)
   );
 

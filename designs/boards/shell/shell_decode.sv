@@ -27,11 +27,11 @@ module shell_decode (
 
   // COBS: `left` bytes follow as they are, then comes a code again. A code but the first stands for a zero.
   logic [7:0] left;
+  logic is_code;  // nothing is left
   logic begun;
   logic decoded_valid, ended, whole;
   logic [7:0] decoded;
   wire delimiter = s_data == 8'd0;
-  wire is_code = left == 8'd0;
 
   assign start = s_valid && !delimiter && !begun;
 
@@ -42,11 +42,12 @@ module shell_decode (
     whole <= is_code;
     if (s_valid) begin
       begun <= !delimiter;
-      left <= delimiter ? 8'd0 : (is_code ? s_data : left) - 8'd1;
+      left <= (is_code ? s_data : left) - 8'd1;
+      is_code <= delimiter || (is_code ? s_data : left) == 8'd1;
     end
     if (rst) begin
       begun <= 1'b0;
-      left <= '0;
+      is_code <= 1'b1;
       decoded_valid <= 1'b0;
       ended <= 1'b0;
     end

@@ -55,31 +55,37 @@ module shell_encode (
       .crc  (crc)
   );
 
+  logic [7:0] raw;  // a byte on its way, and whether it is zero
+  logic stepping, finishing, is_zero;
   logic write;
   logic [8:0] write_address;
   logic [7:0] write_data;
   logic finished, finished_half;
 
   always_ff @(posedge clk) begin
-    write <= step || finish;
-    if (finish || data == 8'd0) begin
+    raw <= data;
+    is_zero <= data == 8'd0;
+    stepping <= step && !rst;
+    finishing <= finish && !rst;
+    write <= stepping || finishing;
+    if (finishing || is_zero) begin
       write_address <= {half, code};
       write_data <= place - code;
     end else begin
       write_address <= {half, place};
-      write_data <= data;
+      write_data <= raw;
     end
-    if (step) begin
+    if (stepping) begin
       place <= place + 8'd1;
-      if (data == 8'd0) code <= place;
+      if (is_zero) code <= place;
     end
     if (put && put_last) tail <= 3'd1;
     else if (finish) tail <= 3'd0;
     else if (tail != 3'd0) tail <= tail + 3'd1;
     if (put && put_last) counts <= put_counts;
-    finished <= finish;
+    finished <= finishing;
     finished_half <= half;
-    if (finish) begin
+    if (finishing) begin
       half <= !half;
       place <= 8'd1;
       code <= '0;
@@ -119,7 +125,7 @@ module shell_encode (
   );
 
   always_ff @(posedge clk) begin
-    if (finish) begin
+    if (finishing) begin
       lengths[half] <= place;
       counted[half] <= counts;
     end
@@ -128,8 +134,8 @@ module shell_encode (
   end
 
   always_ff @(posedge clk) begin
-    free <= tail == 3'd0 && !full[half] && !finished;
-    quiet <= tail == 3'd0 && full == '0 && !finished;
+    free <= tail == 3'd0 && !full[half] && !finishing && !finished;
+    quiet <= tail == 3'd0 && full == '0 && !finishing && !finished;
     sent <= 1'b0;
     fetched <= full[turn] && !fetched && !moved && !loaded && !m_valid;
     moved <= fetched;

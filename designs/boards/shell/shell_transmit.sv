@@ -50,13 +50,24 @@ module shell_transmit (
   logic [1:0] step;  // four cycles a byte of the body, so that memories and registers have time
   logic [15:0] said;  // ack and limit of the last frame
   wire in_body = state == BODY;
-  wire go = state == IDLE && free;
-  wire send_answer = go && want_answer;
-  wire send_nak = go && !want_answer && want_nak;
-  wire send_state = go && !want_answer && !want_nak && want_state;
-  wire send_data = go && !want_answer && !want_nak && !want_state && available;
-  wire send_change = go && !want_answer && !want_nak && !want_state && !available && changed && quiet;
-  wire begins = send_answer || send_nak || send_state || send_data || send_change;
+
+  // What to send is chosen in one cycle and begun in the next; only DATA may no longer be there then.
+  logic pick_answer, pick_nak, pick_state, pick_data, pick_change;
+  wire picked = pick_answer || pick_nak || pick_state || pick_data || pick_change;
+  wire go = state == IDLE && free && !picked;
+  wire send_answer = pick_answer;
+  wire send_nak = pick_nak;
+  wire send_state = pick_state;
+  wire send_data = pick_data && available;
+  wire begins = pick_answer || pick_nak || pick_state || send_data || pick_change;
+
+  always_ff @(posedge clk) begin
+    pick_answer <= go && want_answer;
+    pick_nak <= go && !want_answer && want_nak;
+    pick_state <= go && !want_answer && !want_nak && want_state;
+    pick_data <= go && !want_answer && !want_nak && !want_state && available;
+    pick_change <= go && !want_answer && !want_nak && !want_state && !available && changed && quiet;
+  end
 
   assign place = at;
 

@@ -60,9 +60,16 @@ def design_hash(core: Core) -> str:
     return core.digest[:32].ljust(32, "0")
 
 
-def shell_sources() -> list[Path]:
-    """SystemVerilog that `shell_top` needs besides the core's and the clocking's, in order."""
-    return [*(FOLDER / f"{name}.sv" for name in _MODULES), *source(*_LIBRARY)]
+def shell_sources(board: Board | None = None) -> list[Path]:
+    """SystemVerilog that `shell_top` needs besides the core's and the clocking's, in order.
+
+    Without a board for simulation, and for synthesis anywhere; with one for synthesis, with what its family does better.
+    """
+    files = [*(FOLDER / f"{name}.sv" for name in _MODULES), *source(*_LIBRARY)]
+    if board and board.family == "ecp5":
+        files = [*source("lattice/shell_memory"), *(path for path in files if path.stem != "shell_memory")]
+        files.sort(key=lambda path: path.stem != "shell_constants")  # the package first
+    return files
 
 
 def shelled(
