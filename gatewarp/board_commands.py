@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from gatewarp import registry
 from gatewarp.terminal import Json, WorkloadName, command_line, err, new_table, out, print_json, progress_bar, write
+
+if TYPE_CHECKING:
+    from gatewarp.deploy import Request
 
 EXAMPLES = {
     "deploy": (
@@ -58,6 +62,7 @@ def deploy(
 ) -> None:
     """Program a board, run the workload on it over its serial line, check every bit, and record what it counted."""
     from gatewarp import deploy as deploying
+    from gatewarp import vendor_deploy
     from gatewarp.power import given
     from gatewarp.results import as_data, lines
 
@@ -81,6 +86,9 @@ def deploy(
         power=given(power_watts, power_csv, power_source, power_boundary),
         command=command_line("deploy"),
     )
+    if vendor_deploy.builds(board):
+        _deploy_vendor(request, json_output)
+        return
     with progress_bar() as progress:
         done = deploying.deploy(
             request,
@@ -96,6 +104,21 @@ def deploy(
         out.print(line, highlight=False, markup=False)
     if done.record:
         out.print(f"See it beside the others: gatewarp compare {workload} --case {done.record.case}")
+
+
+def _deploy_vendor(request: Request, json_output: bool) -> None:
+    """The boards that AMD's tools build."""
+    from gatewarp import vendor_deploy
+
+    with progress_bar() as progress:
+        done = vendor_deploy.deploy(request, say=_say, progress=progress)
+    write(f"deploy-{request.workload}-{done.project.vendor.name}", done.records)
+    if json_output:
+        print_json([json.loads(each.to_json()) for each in done.records])
+        return
+    for line in vendor_deploy.lines(done):
+        out.print(line, highlight=False, markup=False)
+    out.print(f"See it beside the others: gatewarp compare {request.workload} --case {done.records[0].case}")
 
 
 def _say(said: str) -> None:

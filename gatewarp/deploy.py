@@ -141,7 +141,7 @@ def deploy(
         identity = link.identify()
         check_identity(identity, built)
         say(f"identified {identity.name} on {port}, design {identity.design[:16]}, {built.baud:,} baud")
-        runs = _run(request, subject, link, identity, built, progress)
+        runs = run_items(request, subject, link, identity, built, progress)
     made = None
     if not request.faults.any:
         made = record(
@@ -153,9 +153,8 @@ def deploy(
 
 def check(request: Request, subject: Subject) -> None:
     """Refuse what cannot be meant, before anything else happens. Errors: ValueErrors."""
+    check_case(request, subject)
     board = boards.load(request.board)
-    if request.case is not None and request.case not in subject.CASES:
-        raise UnknownNameError("case on a board", request.case, subject.CASES)
     if board.flow != "open":
         raise BoardError(f"{board.title} is built with {board.flow}: see `gatewarp deploy --help` and docs/boards.md")
     if not request.simulated:
@@ -167,6 +166,12 @@ def check(request: Request, subject: Subject) -> None:
         raise BoardError("a simulated board draws no power: leave --power-... out, or leave --simulated out")
     if board.family != "ecp5":
         raise BoardError(f"{board.name}: only boards with an ECP5 can be simulated; leave --simulated out")
+
+
+def check_case(request: Request, subject: Subject) -> None:
+    """Errors: UnknownNameError for a case that has no form on a board."""
+    if request.case is not None and request.case not in subject.CASES:
+        raise UnknownNameError("case on a board", request.case, subject.CASES)
 
 
 def check_identity(identity: Identity, built: Built) -> None:
@@ -235,7 +240,9 @@ def _line(port: str, baud: int, faults: Faults) -> Iterator[Stream]:
         yield FaultyStream(stream, faults.seed, unplug_after=faults.unplug_after, **rates)
 
 
-def _run(request: Request, subject: Subject, link: Link, identity: Identity, built: Built, progress: Progress) -> Runs:
+def run_items(
+    request: Request, subject: Subject, link: Link, identity: Identity, built: Built, progress: Progress
+) -> Runs:
     """All runs. Errors: WrongDesign for the first output that is not the oracle's, LinkError."""
     case, item = built.core.case, subject.ITEM
     inputs = subject.inputs(case, request.samples or subject.SAMPLES[case], request.seed)
