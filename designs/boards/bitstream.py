@@ -19,7 +19,7 @@ from pathlib import Path
 from compare.provenance import repo_root
 from designs.boards import Board, BoardError, clocking
 from designs.boards.clocking import Clocking
-from designs.boards.shell.top import Buffers, Items, shell_sources, shell_top
+from designs.boards.shell.top import Buffers, Items, design_hash, shell_sources, shell_top
 from designs.boards.top import CLOCK, clocks_per_bit
 from designs.flow import ecppack
 from designs.flow.evidence import Core
@@ -85,8 +85,8 @@ class Plan:
 
     @property
     def design(self) -> str:
-        """The 32 hexadecimal digits that the shell tells: those of the core's digest, and zeros."""
-        return self.core.digest.ljust(32, "0")
+        """The 32 hexadecimal digits that the shell tells."""
+        return design_hash(self.core)
 
     @property
     def sources(self) -> tuple[Path, ...]:
