@@ -11,7 +11,6 @@ from __future__ import annotations
 import shutil
 import statistics
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,8 +74,7 @@ def deploy(request: Request, *, say: Callable[[str], None], progress: Progress) 
     say(built.says)
     if not built.met:
         raise ClockMissed(f"{name}: {built.says}")
-    with ExitStack() as stack:
-        stream = stack.enter_context(_reach(request, project, say))
+    with _reach(request, project, say) as stream:
         link = Link(stream)
         identity = link.identify()
         ours = _as_built(request, project, built)

@@ -73,5 +73,8 @@ def clock_hz(vendor: VendorBoard, mhz: float) -> float:
 
 
 def plain(vendor: VendorBoard, clock: float) -> Board:
-    """The board as a design sees it whose clock (Hz) is made outside of it: a single-ended `clk` at that rate."""
-    return replace(vendor.board, clock_port="clk", clock_hz=round(clock))
+    """The board as a design sees it whose clock (Hz) is made outside: a single-ended `clk` at that rate, and `reset`.
+
+    `reset` is the button or a clock that is not locked.
+    """
+    return replace(vendor.board, clock_port="clk", clock_hz=round(clock), reset_button="reset", reset_pressed=1)

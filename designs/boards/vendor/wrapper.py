@@ -7,9 +7,7 @@ vc709(core, vendor, mhz=200)        text of the outer top and of the board top i
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from designs.boards import BoardError, clocking
+from designs.boards import clocking
 from designs.boards.shell.top import Items, shell_top
 from designs.boards.vendor.clocks import mmcm
 from designs.boards.vendor.facts import VendorBoard, clock_hz, plain
@@ -160,9 +158,8 @@ def vc709(
     """
     board, settings = vendor.board, mmcm(vendor.board.clock_hz, mhz * 1e6)
     frequency = clock_hz(vendor, mhz)
-    inner = replace(plain(vendor, frequency), reset_button="reset")
-    if inner.reset_pressed != 1:
-        raise BoardError(f"{board.name}: the reset button must read 1 when pressed")
+    inner = plain(vendor, frequency)
+    pressed = board.reset_button if board.reset_pressed else f"!{board.reset_button}"
     made = clocking.Clocking(
         frequency_hz=frequency,
         text="  wire locked = 1'b1;\n",
@@ -194,7 +191,7 @@ module {TOP} (
 
   board_top u_board (
       .clk(clk),
-      .reset({board.reset_button} || !locked),
+      .reset({pressed} || !locked),
       .{board.uart_receive}({board.uart_receive}),
       .{board.uart_transmit}({board.uart_transmit}),
       .{board.leds}({board.leds})
