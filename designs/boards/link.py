@@ -107,6 +107,7 @@ class Link:
         self._read_tag = int(clock() * 997) & 255  # an answer to an earlier run hardly has the same
         self._write_tag: int | None = None
         self._fences: dict[int, Fence] = {}
+        self._timed: tuple[int, float] | None = None  # what `base` shows that a frame arrived, and when it was sent
         self._pending: tuple[int, int] | None = None
         self._answer: Frame | None = None
         self._hold = False
@@ -127,6 +128,7 @@ class Link:
         self._out, self._in = Outgoing(self._payload), Incoming()
         self._out.heard(written.ack, written.limit)  # without effect if the answer still has numbers of before
         self._fences.clear()
+        self._timed = None
         self._synchronised = True
 
     def hold(self, on: bool) -> None:
@@ -253,6 +255,8 @@ class Link:
             number, payload, fence = out.take()
             self.statistics.data_sent += 1
             self.statistics.data_again += again
+            if self._timed is None and not again:
+                self._timed = out.next, self.clock()
             self._send(Kind.DATA_IN, number, payload)
             if fence:
                 self._fence()
@@ -268,19 +272,20 @@ class Link:
         self._send(Kind.READ, tag, bytes((Register.LAST_TAG, 1)))
 
     def _probe(self, want: bool) -> None:
-        """Nothing went on for a while: ask, and ask for output again that may be lost."""
+        """Nothing went on for a while: ask, and from the second time on ask for output again that may be lost."""
         self._outbox.append(0)
-        if want:
+        if want and self._quiet:
             self._in.ask()
             self.statistics.resends += 1
             self._send(Kind.RESEND)
         self._fence()
+        self._quiet = min(self._quiet + 1, 10)
         wait = self._pace.timeout
         self._probe_at = self.clock() + max(wait, min(RARELY, wait * 2**self._quiet))
-        self._quiet = min(self._quiet + 1, 10)
 
     def _go_back(self) -> None:
         self._out.back()
+        self._timed = None  # an acknowledgement would not tell which of two frames it is for
         self._outbox.append(0)
         self._fence()
         self._probe_at = self.clock() + self._pace.timeout
@@ -348,6 +353,9 @@ class Link:
             lost = self._out.answered(fence)
         if lost:
             self._go_back()
+        elif self._timed is not None and self._out.base >= self._timed[0]:
+            self._pace.measured(self.clock() - self._timed[1])
+            self._timed = None
 
     def _check_silence(self) -> None:
         silent = self.clock() - self._heard
