@@ -10,6 +10,7 @@ from designs.flow.evidence import Core
 def steps(core: Core, vendor: VendorBoard, clock: float, folder: str = ".") -> list[str]:
     """The steps in order, each a line; commands in backquotes. `clock` in Hz."""
     deploy = f"gatewarp deploy {core.workload} --case {core.case} --board {vendor.name}"
+    deploy += f" --clock {clock / 1e6:.9g} --keep {folder}"
     where = f"in {folder}" if folder != "." else "here"
     if vendor.platform:
         return [

@@ -120,16 +120,16 @@ if {{abs($actual / {mhz:.6f} - 1) > 0.001}} {{
   error "FCLK_CLK0 is $actual MHz, the design is for {mhz:.6f}: generate the project for that clock"
 }}
 
-create_bd_cell -type module -reference {PORT} port
+create_bd_cell -type module -reference {PORT} bytes
 apply_bd_automation -rule xilinx.com:bd_rule:axi4 \\
     -config {{
-      Master /ps/M_AXI_GP0 Slave /port/s_axi Clk_master Auto Clk_slave Auto Clk_xbar Auto intc_ip Auto master_apm 0
-    }} [get_bd_intf_pins port/s_axi]
+      Master /ps/M_AXI_GP0 Slave /bytes/s_axi Clk_master Auto Clk_slave Auto Clk_xbar Auto intc_ip Auto master_apm 0
+    }} [get_bd_intf_pins bytes/s_axi]
 create_bd_port -dir O -from 3 -to 0 led
-connect_bd_net [get_bd_ports led] [get_bd_pins port/led]
+connect_bd_net [get_bd_ports led] [get_bd_pins bytes/led]
 set space [get_bd_addr_spaces ps/Data]
 assign_bd_address -force -offset 0x{BASE:08X} -range 0x{SIZE:X} \\
-    -target_address_space $space [get_bd_addr_segs port/s_axi/reg0]
+    -target_address_space $space [get_bd_addr_segs bytes/s_axi/reg0]
 validate_bd_design
 save_bd_design
 set wrapper [make_wrapper -files [get_files system.bd] -top]

@@ -84,7 +84,7 @@ def load(bitstream: str, mhz: float) -> Any:
     """Load the bitstream and return its registers; the clock must be what the design was built for."""
     from pynq import MMIO, Clocks, Overlay  # type: ignore[import-not-found]  # only on the board
 
-    Overlay(bitstream).download()
+    Overlay(bitstream)  # loads it, and sets the clock that gatewarp.hwh tells
     if mhz and abs(Clocks.fclk0_mhz / mhz - 1) > 0.001:
         Clocks.fclk0_mhz = mhz
         time.sleep(0.01)

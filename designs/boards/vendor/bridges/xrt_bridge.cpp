@@ -18,8 +18,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "experimental/xrt_ip.h"
 #include "xrt/xrt_device.h"
+#if __has_include("xrt/experimental/xrt_ip.h")
+#include "xrt/experimental/xrt_ip.h"
+#else
+#include "experimental/xrt_ip.h"  // XRT before it moved
+#endif
 
 namespace {
 

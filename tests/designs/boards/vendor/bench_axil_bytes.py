@@ -37,7 +37,7 @@ async def put(dut: Any, data: bytes) -> None:
     dut.s_axis_tvalid.value = 0
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=5, timeout_unit="ms")
 async def registers(dut: Any) -> None:
     master = await bring_up(dut)
     read, write = master.read_dword, master.write_dword
@@ -87,7 +87,7 @@ async def registers(dut: Any) -> None:
     assert await read(BYTE) == 7
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=5, timeout_unit="ms")
 async def both_ways(dut: Any) -> None:
     """Random accesses with pauses on every channel; what the registers promise is what happens."""
     rng = generator("axil_bytes")

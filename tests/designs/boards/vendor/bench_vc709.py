@@ -35,7 +35,7 @@ async def receive(line: Any, into: list[Frame | None]) -> None:
         into += decoder.feed(bytes([byte]))
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=50, timeout_unit="ms")
 async def vc709_top(dut: Any) -> None:
     rng = generator("vc709")
     dut.uart_rxd.value = 1

@@ -80,7 +80,7 @@ class Host(threading.Thread):
         }  # fmt: skip
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=50, timeout_unit="ms")
 async def link_over_axi(dut: Any) -> None:
     rng = generator("link_over_axi")
     clock, reset = getattr(dut, CLOCK), getattr(dut, RESET)

@@ -109,9 +109,7 @@ from test_vendor_bridge import Registers
 class Overlay:
     loaded = ""
     def __init__(self, path):
-        self.path = path
-    def download(self):
-        Overlay.loaded = self.path
+        Overlay.loaded = path
 
 class _Meta(type):
     mhz = 100.0

@@ -148,6 +148,34 @@ def test_pynq_tells_the_clock_and_the_address(tmp_path: Path, monkeypatch: pytes
         vendor.build(project)
 
 
+@pytest.mark.parametrize("board", ["vc709", "pynq-z2", "alveo-u50"])
+def test_memories_come_along(board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that RTL reads by name lie beside it and are told to the tool; spaces in the folder's name do no harm."""
+    stand_ins = tools(board, tmp_path / "bin", monkeypatch)
+    image = tmp_path / "weights.hex"
+    image.write_text("0\n")
+    core = replace(vendor_loopback.core(), memories=(image,))
+    built = vendor.build(vendor.generate(core, board, tmp_path / "a project", mhz=CLOCKS[board][0]))
+    assert built.met
+    assert (built.bitstream.parent / "rtl" / "weights.hex").read_text() == "0\n"
+    assert ["add_files", "-norecurse", "rtl/weights.hex"] in [
+        [word.strip() for word in call] for call in stand_ins.runs("add_files")
+    ]
+    (kind,) = (call for call in stand_ins.runs("set_property") if call[1] == "file_type")
+    assert kind[2] == "Memory Initialization Files"
+
+
+def test_the_readme_leads_back_to_the_same_project(tmp_path: Path) -> None:
+    """The clock that its command names is the clock that it has."""
+    for board in BOARDS:
+        project = generate(board, tmp_path / board)
+        (command,) = (step for step in vendor.deploy_steps(project) if "gatewarp deploy" in step)
+        asked = float(command.split("--clock ")[1].split()[0])
+        again = vendor.generate(project.core, board, project.folder, mhz=asked, items=vendor_loopback.ITEMS)
+        assert again == project
+        assert f"--keep {project.folder}" in command
+
+
 @pytest.mark.parametrize(
     ("board", "command"), [("vc709", "route_design"), ("pynq-z2", "validate_bd_design"), ("alveo-u50", "v++")]
 )
