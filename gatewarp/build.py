@@ -27,7 +27,15 @@ def target_of(board: str | None, part: str | None) -> str:
     from designs import boards
     from designs.flow import ultrascale
 
-    return str(boards.load(board).name if board else ultrascale.part(part or "").name)
+    if not board:
+        return str(ultrascale.part(part or "").name)
+    chosen = boards.load(board)
+    if chosen.family != "ecp5":
+        raise boards.BoardError(
+            f"Fmax over seeds is taken on boards with an ECP5, not on {chosen.name}; `gatewarp deploy` builds for it, "
+            "--part counts resources"
+        )
+    return str(chosen.name)
 
 
 def build(
