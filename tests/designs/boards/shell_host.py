@@ -50,8 +50,6 @@ class Host:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         buffer = bytearray()
         offered = ready = False
-        dut.rx_valid.value = 0
-        dut.tx_ready.value = 0
         while True:
             await edge
             self.cycle += 1

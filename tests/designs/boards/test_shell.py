@@ -30,14 +30,16 @@ def core(kind: str) -> tuple[Core, Items]:
     return Core("test", kind, "", "fixed", top, (HERE / "pacing_core.sv",), 16, 16, digest, {}), Items(3, 2)
 
 
-def run(folder: Path, kind: str, testcase: str, *, seed: int) -> SimulationResult:
+def run(folder: Path, kind: str, testcase: str, *, seed: int, board: str = "") -> SimulationResult:
+    """A test of the bench with a core; with a board the memories are those that its synthesis gets."""
     chosen, items = core(kind)
+    shell = [HERE / "DP16KD.sv", *shell_sources(boards.load(board))] if board else shell_sources()
     top = folder / "shelled.sv"
     small = Buffers(received=4096, words=1024, results=512)
-    top.write_text(shelled(chosen, clock_hz=100e6, idle=50, items=items, buffers=small))
+    top.write_text(shelled(chosen, clock_hz=100e6, idle=10, items=items, buffers=small))
     return simulate(
         "shelled",
-        list(dict.fromkeys([*shell_sources(), *chosen.sources, top])),
+        list(dict.fromkeys([*shell, *chosen.sources, top])),
         BENCH,
         results=folder,
         vectors={"items": [items.in_words, items.out_words]},
@@ -62,6 +64,18 @@ def test_shell(tmp_path: Path, name: str) -> None:
 def test_shell_of_cores(tmp_path: Path, name: str, kind: str) -> None:
     result = run(tmp_path, kind, name, seed=2)
     assert result.passed, result.message
+
+
+@pytest.mark.parametrize("name", ["resend", "counted"])
+def test_shell_in_the_memories_of_an_ecp5(tmp_path: Path, name: str) -> None:
+    result = run(tmp_path, "loopback", name, seed=5, board="ulx3s-85f")
+    assert result.passed, result.message
+
+
+@pytest.mark.parametrize(("width", "depth"), [(8, 512), (36, 2048), (8, 4096), (64, 2048), (8, 16384), (21, 64)])
+def test_lint_of_the_memories_of_an_ecp5(width: int, depth: int) -> None:
+    sources = [*source("lattice/shell_memory"), HERE / "DP16KD.sv"]
+    lint("shell_memory", sources, parameters={"WIDTH": width, "DEPTH": depth})
 
 
 def test_reference_and_product_have_the_same_numbers() -> None:
