@@ -33,7 +33,7 @@ ITEM = "step"
 LEAST_STEPS = 2
 
 #: One force pipeline, so that it is placed and routed in a minute; that of `gatewarp build` fills its part.
-ENGINE = Engine("board_lj864", workers=1, filters=4, capacity=24, queue=32)
+ENGINE = Engine("board_lj864", workers=1, filters=2, capacity=24, queue=32)
 
 #: A clock that leaves routing at ease.
 CLOCK_MHZ = 48.0
