@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from pathlib import Path
 
@@ -50,8 +51,9 @@ def there_and_back(stream: BridgeStream, seed: int) -> None:
     print(f"seed {seed}")
     rng = random.Random(seed)
     data = rng.randbytes(20_000)
-    sent, got = 0, b""
+    sent, got, until = 0, b"", time.monotonic() + 60
     while len(got) < len(data):
+        assert time.monotonic() < until, f"{len(got)} of {len(data)} bytes came back"
         if sent < len(data):
             sent += stream.write(data[sent : sent + rng.choice([1, 3, 250, 4000])])
         got += stream.read(65536)
@@ -72,7 +74,8 @@ def test_pynq_bridge(depth: int) -> None:
     serving = threading.Thread(target=pynq_bridge.serve, args=(pynq_bridge.BytePort(registers), board))
     serving.start()
     with BridgeStream(here) as stream:
-        while registers.bytes:
+        until = time.monotonic() + 60
+        while registers.bytes and time.monotonic() < until:
             stream.read(1)
         there_and_back(stream, SEED)
     serving.join(timeout=10)
