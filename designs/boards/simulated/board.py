@@ -15,7 +15,6 @@ import os
 import select
 import signal
 import subprocess
-import termios
 import threading
 import tty
 from collections.abc import Mapping
@@ -126,7 +125,7 @@ class SimulatedBoard:
             self.programmed = fingerprint
             if program is None:
                 return
-            termios.tcflush(self._device_side, termios.TCIOFLUSH)
+            self._lose()  # what the host sent before; what an old design sent still waits for the host
             terminal = str(self._host_side)
             lifeline, end = os.pipe()
             self._lifeline = end
@@ -139,6 +138,8 @@ class SimulatedBoard:
                 start_new_session=True,
             )
             os.close(lifeline)
+            assert self._process.stdout is not None
+            self._process.stdout.readline()
 
     def _stop(self) -> None:
         """The design ceases to run."""
@@ -161,5 +162,11 @@ class SimulatedBoard:
         """Take what the host sends while no design runs: the bridge sends it on, and nobody listens."""
         while not self._leave.wait(0.02):
             with self._lock:
-                if self._process is None and select.select([self._host_side], [], [], 0)[0]:
-                    os.read(self._host_side, 65536)
+                if self._process is None:
+                    self._lose()
+
+    def _lose(self) -> None:
+        for _ in range(64):  # more than the terminal holds; a host that goes on sending must not keep us here
+            if not select.select([self._host_side], [], [], 0)[0]:
+                return
+            os.read(self._host_side, 65536)

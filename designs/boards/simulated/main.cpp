@@ -4,7 +4,8 @@
 //
 // FD of --terminal is the controlling side of a pseudo-terminal in raw mode, FD of --lifeline the reading end of a pipe
 // whose other end only the parent holds: when the parent dies, by whatever means, it reads end of file and we end.
-// SIGUSR1 stops the clock and SIGUSR2 lets it run again. SIGTERM ends it as well, cleanly: status 0, and one line of JSON on standard output says what was simulated.
+// SIGUSR1 stops the clock and SIGUSR2 lets it run again. SIGTERM ends it as well, cleanly: status 0. Standard output has
+// the line "running" once signals are answered, and at the end one line of JSON, which says what was simulated.
 //
 // Pins: the clock toggles once a cycle; a byte from the terminal is sent as a start bit, eight data bits, lowest first,
 // and a stop bit, each CLOCKS_PER_BIT cycles; a byte from the design is sampled in the middle of each bit. There is no
@@ -184,8 +185,7 @@ struct Board {
 
     // Without a clock nobody listens to what the cable brings.
     void lose() {
-        taken = have = 0;
-        if (connected) exchange();
+        exchange();
         taken = have;
         nap(0);
     }
@@ -228,6 +228,8 @@ int main(int argc, char** argv) {
     enter_own_folder();
     const double awake = number(argc, argv, "--awake-ms") / 1e3;
     Board board(number(argc, argv, "--terminal"), number(argc, argv, "--lifeline"));
+    std::puts("running");
+    std::fflush(stdout);
     const auto start = Clock::now();
     auto active = start;
     double napped = 0;

@@ -106,6 +106,15 @@ def test_a_new_configuration_ends_the_old_run(board: SimulatedBoard, bitstream: 
     assert len(board.runs) == 1
 
 
+def test_what_was_sent_before_the_design_ran_is_lost(board: SimulatedBoard, registry: dict[str, Path]) -> None:
+    with port(board) as line:
+        with board._lock:  # so that nothing takes the bytes before the design could
+            line.write(b"stale")
+            board._start(next(iter(registry)))
+        line.write(b"n")
+        assert line.read(1) == table_design.answer(b"n")
+
+
 def test_an_unknown_bitstream_leaves_the_board_silent(bitstream: Path) -> None:
     with SimulatedBoard(BOARD, {}) as board:
         program.load(bitstream, BOARD, cable=board.cable)
