@@ -66,6 +66,24 @@ def test_shell_of_cores(tmp_path: Path, name: str, kind: str) -> None:
     assert result.passed, result.message
 
 
+@pytest.mark.parametrize(
+    ("name", "top", "parameters"),
+    [("latency", "shell_latency", {"DEPTH": 16}), ("long_counters", "shell_registers", {})],
+)
+def test_units(tmp_path: Path, name: str, top: str, parameters: dict[str, int]) -> None:
+    result = simulate(
+        top,
+        shell_sources(),
+        HERE / "bench_shell_units.py",
+        results=tmp_path,
+        parameters=parameters,
+        env={"PYTHONPATH": str(HERE)},
+        testcase=f"{name}$",
+        seed=6,
+    )
+    assert result.passed, result.message
+
+
 @pytest.mark.parametrize("name", ["resend", "counted"])
 def test_shell_in_the_memories_of_an_ecp5(tmp_path: Path, name: str) -> None:
     result = run(tmp_path, "loopback", name, seed=5, board="ulx3s-85f")
@@ -111,6 +129,13 @@ def write_top(folder: Path, mhz: float, baud: int) -> list[Path]:
 
 def test_lint(tmp_path: Path) -> None:
     lint("board_top", write_top(tmp_path, 120, 3_000_000))
+
+
+def test_lint_without_items(tmp_path: Path) -> None:
+    chosen, _ = core("loopback")
+    top = tmp_path / "shelled.sv"
+    top.write_text(shelled(chosen, clock_hz=1e8, items=Items(0, 0), buffers=Buffers(512, 64, 64)))
+    lint("shelled", list(dict.fromkeys([*shell_sources(), *chosen.sources, top])))
 
 
 def test_payload_on_the_line(tmp_path: Path) -> None:
