@@ -107,6 +107,16 @@ def test_frames_of_before_may_still_be_acknowledged_after_going_back() -> None:
     assert out.heard(10, 74) is True
 
 
+def test_going_back_twice_forgets_no_frame_that_was_sent() -> None:
+    out = loaded(20)
+    send(out, 8)
+    out.back()
+    send(out, 2)
+    out.back()
+    assert out.high == 8
+    assert out.heard(8, 72) is True
+
+
 def test_a_second_exchange_starts_where_the_first_ended() -> None:
     out = loaded(2)
     send(out, 1)
