@@ -208,6 +208,33 @@ async def resend(dut: Any) -> None:
 
 
 @cocotb.test()
+async def storm(dut: Any) -> None:
+    """Frames of different lengths are asked for again at every moment: what comes is always a whole frame of before."""
+    host = await begin(dut, "storm", stall=0.1)
+    rng = host.rng
+    base, data = 0, b""
+    for _ in range(2):
+        # Eight frames, each closed before the next word is there.
+        for size in rng.sample(range(1, 20), 8):
+            part = stream(host, 3 * size)
+            data += part
+            host.line.extend(ref.frame(ref.DATA, host.sent, base, base + WINDOW, part))
+            host.sent += 1
+            await host.wait(1500)
+        await host.wait(1500)
+        assert host.ack == base + 8
+        # Backwards only asks for frames again, forwards acknowledges; the host compares what comes with what came.
+        for first in sorted(rng.choices(range(9), k=250)):
+            host.line.extend(ref.frame(rng.choice([ref.RESEND, ref.POLL]), 0, base + first, base + first + WINDOW))
+            await host.wait(rng.randrange(1, 200))
+        base += 8
+        host.line.extend(ref.frame(ref.POLL, 0, base, base + WINDOW))
+        await host.wait(1500)
+        assert (host.ack, bytes(host.results)) == (base, loopback(data))
+    save(done=True)
+
+
+@cocotb.test()
 async def exchange(dut: Any) -> None:
     """Streams through the core at every pace, with more than 256 frames each way."""
     host = await begin(dut, "exchange")

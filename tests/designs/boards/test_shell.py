@@ -53,7 +53,7 @@ def test_the_constants_are_those_of_the_frames() -> None:
     assert constants.FILE.read_text() == constants.text(), "python -m designs.boards.shell.constants"
 
 
-@pytest.mark.parametrize("name", ["registers", "frames", "resend", "exchange", "noise", "full"])
+@pytest.mark.parametrize("name", ["registers", "frames", "resend", "storm", "exchange", "noise", "full"])
 def test_shell(tmp_path: Path, name: str) -> None:
     result = run(tmp_path, "loopback", name, seed=1)
     assert result.passed, result.message
