@@ -158,6 +158,28 @@ def test_bursts_on_a_noisy_line(seed: int) -> None:
         assert link.counters().items_out == 100
 
 
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_reset_in_the_middle_of_a_noisy_exchange(seed: int) -> None:
+    """Frames of before the reset are under way in both directions, and answers to the reset are lost."""
+    link, _, _ = make(all_kinds(4e-3), seed=seed, payload=40)
+    data = random.Random(seed).randbytes(4000)
+
+    def stop(sent: int, _received: int) -> None:
+        if sent > 1000:
+            raise Interrupted
+
+    for _ in range(4):
+        link.reset()
+        with pytest.raises(Interrupted):
+            link.exchange(data, len(data), stop)
+    link.reset()
+    assert link.exchange(data, len(data)) == expected_output(data, 16)
+
+
 # The faults themselves
 
 
