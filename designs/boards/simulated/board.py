@@ -35,11 +35,12 @@ AWAKE_S = 3.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a design: what was simulated until it ended. `napped` and `seconds` are wall-clock time."""
+    """One run of a design until it ended; `seconds` and, of these, `napped` are wall-clock time, `cpu` is its own."""
 
     cycles: int
     seconds: float
     napped: float
+    cpu: float
     bytes_in: int
     bytes_out: int
     dropped: int
@@ -47,8 +48,8 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Simulated cycles a second while it was awake."""
-        return self.cycles / max(self.seconds - self.napped, 1e-9)
+        """Simulated cycles a second of the processor's time."""
+        return self.cycles / max(self.cpu, 1e-3)
 
 
 class SimulatedBoard:

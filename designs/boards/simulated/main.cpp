@@ -25,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <fcntl.h>
 #include <poll.h>
@@ -250,9 +251,10 @@ int main(int argc, char** argv) {
     }
     board.exchange();
     board.top.final();
-    std::printf("{\"cycles\": %llu, \"seconds\": %.3f, \"napped\": %.3f, \"bytes_in\": %llu, \"bytes_out\": %llu, "
-                "\"dropped\": %llu, \"malformed\": %llu}\n",
+    std::printf("{\"cycles\": %llu, \"seconds\": %.3f, \"napped\": %.3f, \"cpu\": %.3f, ",
                 (unsigned long long)board.cycles, seconds(Clock::now() - start), napped,
+                double(std::clock()) / CLOCKS_PER_SEC);
+    std::printf("\"bytes_in\": %llu, \"bytes_out\": %llu, \"dropped\": %llu, \"malformed\": %llu}\n",
                 (unsigned long long)board.bytes_in, (unsigned long long)board.bytes_out,
                 (unsigned long long)board.dropped, (unsigned long long)board.receiver.malformed);
     return 0;
