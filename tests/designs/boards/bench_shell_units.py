@@ -113,6 +113,7 @@ async def long_counters(dut: Any) -> None:
             address = 18 + offset
             if name.endswith("_hi"):
                 before, values = values, shuffle()
+                await read(ref.FLAGS)
                 assert await read(address) == before[name.removesuffix("_hi")] >> 32, name
             elif name in bits and name not in ("hold", "last_tag"):
                 assert await read(address) == values[name] & 0xFFFFFFFF, name
