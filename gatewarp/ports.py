@@ -38,7 +38,6 @@ def _of_bridge(board: Board, found: Found) -> list[str]:
     here = [port for port in usb if f"{port.vid:04x}:{port.pid:04x}" in board.usb]
     wanted = found.probe.serial if found.probe else ""
     named = [port for port in here if wanted and port.serial_number == wanted]
-    # Of a bridge with several channels the last one is the serial port, the first one is JTAG.
     chosen = named or here
     devices = sorted((str(port.device) for port in chosen), key=lambda name: (len(name), name))
-    return devices[-1:] if named else devices
+    return [devices[board.serial_index]] if named else devices

@@ -39,9 +39,10 @@ class Board:
 
     `usb` are the vendor:product ids of the bridge by which the board is recognised, in lower case. `cable` is
     openFPGALoader's name of the cable where `openfpgaloader`, its name of the board, does not imply it. `bridge` says
-    what carries the serial port; `external` means pins for an adapter of the user's own. `sram` is false where
-    openFPGALoader cannot load the part without writing flash. `reset_pressed` is what the button reads when pressed,
-    `led_on` the level that lights an LED.
+    what carries the serial port; `external` means pins for an adapter of the user's own. `serial_index` is which of the
+    bridge's ports it is, in order of their names: of the two channels of an FTDI the last, the first is JTAG. `sram` is
+    false where openFPGALoader cannot load the part without writing flash. `reset_pressed` is what the button reads when
+    pressed, `led_on` the level that lights an LED.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Board:
     usb: tuple[str, ...] = ()
     cable: str = ""
     bridge: str = ""
+    serial_index: int = -1
     sram: bool = True
     reset_pressed: int = 1
     led_on: int = 1
@@ -114,6 +116,7 @@ def load(name: str) -> Board:
             usb=tuple(usb.get("ids", ())),
             cable=usb.get("cable", ""),
             bridge=uart.get("bridge", ""),
+            serial_index=uart.get("index", -1),
             sram=device.get("sram", True),
             reset_pressed=pins.get("reset_pressed", 1),
             led_on=pins.get("led_on", 1),
