@@ -4,18 +4,18 @@
 //
 // FD of --terminal is the controlling side of a pseudo-terminal in raw mode, FD of --lifeline the reading end of a pipe
 // whose other end only the parent holds: when the parent dies, by whatever means, it reads end of file and we end.
-// SIGUSR1 stops the clock and SIGUSR2 lets it run again. SIGTERM ends it as well, cleanly: status 0. Standard output has
-// the line "running" once signals are answered, and at the end one line of JSON, which says what was simulated.
+// SIGUSR1 stops the clock and SIGUSR2 lets it run again. SIGTERM ends it as well, cleanly: status 0. Standard output
+// has the line "running" once signals are answered, and at the end one line of JSON, which says what was simulated.
 //
 // Pins: the clock toggles once a cycle; a byte from the terminal is sent as a start bit, eight data bits, lowest first,
 // and a stop bit, each CLOCKS_PER_BIT cycles; a byte from the design is sampled in the middle of each bit. There is no
 // flow control, as on the cable: bytes wait in the terminal's own queue while the line is busy, and what the host does
 // not take is dropped beyond QUEUE bytes.
 //
-// Idle: cycles run at full speed while a byte is on the line in either direction and for the `awake` time after the last
-// one, so a design that computes in silence is not held up. After that the process naps: it runs SLICE cycles,
-// then sleeps nine times as long as they took, at least NAP_MS, or until the host sends a byte. So a forgotten board
-// costs at most a tenth of a core, and cycles still go on.
+// Idle: cycles run at full speed while a byte is on the line in either direction and for the `awake` time after the
+// last one, so a design that computes in silence is not held up. After that the process naps: it runs SLICE cycles, then
+// sleeps nine times as long as they took, at least NAP_MS, or until the host sends a byte. So a forgotten board costs at
+// most a tenth of a core, and cycles still go on.
 
 #include <algorithm>
 #include <cerrno>
