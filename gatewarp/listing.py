@@ -54,11 +54,13 @@ def devices() -> Listing:
 
 
 def boards() -> Listing:
-    """Boards that a design can be built for."""
+    """Boards that a design can be built for, whose tools do it, and which can be simulated."""
     from designs import boards as known
+    from gatewarp.plugged import simulated
 
-    found = [known.load(name) for name in known.names()]
-    return ("board", "part", "what it is"), [(b.name, b.part, b.title) for b in found]
+    found, able = [known.load(name) for name in known.names()], simulated()
+    rows = [(b.name, ", ".join(b.aliases), b.part, b.flow, "yes" if b.name in able else "", b.title) for b in found]
+    return ("board", "also", "part", "tools", "--simulated", "what it is"), rows
 
 
 LISTINGS: Mapping[str, Callable[[], Listing]] = {

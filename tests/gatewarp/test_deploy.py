@@ -118,6 +118,16 @@ def test_boards_that_cannot_be_programmed(
     assert not records(tmp_path)
 
 
+def test_nothing_is_built_for_a_board_that_is_not_there(
+    run: Run, programmer: Programmer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deploy.bitstream, "plan", lambda *_, **__: pytest.fail("built before the board was found"))
+    programmer.install(scan=(0, scan()))
+    code, _, err = run("deploy", "track", "--board", "ulx3s")
+    assert code == 1
+    assert "no Radiona ULX3S, LFE5U-85F is plugged in" in err
+
+
 def test_one_of_two_boards_is_chosen_by_its_serial_number(
     tmp_path: Path, run: Run, port: Port, programmer: Programmer
 ) -> None:
