@@ -121,15 +121,16 @@ def build_on_board(
     sources: Sequence[str],
     seeds: int = 10,
     without_end: Sequence[int] = (),
+    options: Sequence[str] = (),
     out: Path | None = None,
     progress: Progress | None = None,
 ) -> Record:
     """Place and route the core behind the board's serial port over `seeds`, pack the bitstream, record what came out.
 
     `mhz` is the clock to work towards; the PLL gives the nearest it can. `without_end` are seeds with which the router
-    was seen not to come to an end; the next ones stand in for them, and the record names them. `sources` are the
-    repository's files that determine the core. `out` is the folder for `<workload>-<case>-<name>-<board>.bit`, name the
-    last part of the implementation's (default: build/).
+    was seen not to come to an end; the next ones stand in for them, and the record names them. `options` are further
+    ones of nextpnr, which the record has too. `sources` are the repository's files that determine the core. `out` is
+    the folder for `<workload>-<case>-<name>-<board>.bit`, name the last part of the implementation's (default: build/).
     Errors: BoardError, FlowError, MissingTool.
     """
     chosen = boards.load(board)
@@ -151,12 +152,14 @@ def build_on_board(
         lpf=chosen.constraints,
         target_mhz=mhz,
         clock=CLOCK,
+        options=options,
     )
     name = f"{core.workload}-{core.case}-{core.implementation.split('/')[-1]}-{board}.bit"
     bit = _packed(spread, (out or repo_root() / "build") / name)
     record = _routed(core, board, chosen.part, clock(chosen, mhz).frequency_hz, spread, bit, sources)
     left_out = [seed for seed in without_end if seed < max(routing.seed for routing in spread.routings)]
     said = {"seeds_without_end": ", ".join(map(str, left_out))} if left_out else {}
+    said |= {"nextpnr_options": " ".join(options)} if options else {}
     return replace(record, conditions={**record.conditions, **said})
 
 
