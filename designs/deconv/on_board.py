@@ -17,8 +17,8 @@ from designs.boards.shell.top import Items
 from designs.boards.subject import Counted, first_difference
 from designs.deconv import evidence, reverse_loop
 from designs.deconv.bench import sizes
-from designs.deconv.builds import board_engine
 from designs.deconv.compiler_images import packed
+from designs.deconv.config import Engine
 from designs.deconv.generate import Design, generate
 from designs.deconv.port import PORT_BITS, narrow
 from designs.flow.evidence import Core
@@ -35,17 +35,22 @@ ITEM = "image"
 #: A clock that leaves routing at ease.
 CLOCK_MHZ = 48.0
 
-#: The board whose engine is used everywhere: the smallest that holds a case.
-_BOARD = "ulx3s-85f"
+#: A quarter of the multipliers of `gatewarp build`'s engine, so that it is placed and routed in a minute; a serial line
+#: brings no more images.
+ENGINES: Mapping[str, Engine] = {
+    "digits": Engine(
+        "board_digits", reverse_loop.DATAFLOW, 8, tm=2, tn=8, acc=24, a_words=512, b_words=512, w_words=4224,
+        bias_words=64, ecp5=True,
+    ),
+}  # fmt: skip
 
 
 @cache
 def design(case: str) -> Design:
     """A case on its engine for boards. Errors: UnknownNameError."""
-    engine = board_engine(reverse_loop.DATAFLOW, case, _BOARD) if case in CASES else None
-    if engine is None:
+    if case not in ENGINES:
         raise UnknownNameError("case", case, CASES)
-    return generate(case, engine)
+    return generate(case, ENGINES[case])
 
 
 def core(case: str) -> Core:
