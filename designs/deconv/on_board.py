@@ -35,12 +35,12 @@ ITEM = "image"
 #: A clock that leaves routing at ease.
 CLOCK_MHZ = 48.0
 
-#: A quarter of the multipliers of `gatewarp build`'s engine, so that it is placed and routed in a minute; a serial line
-#: brings no more images.
+#: A quarter of the multipliers of `gatewarp build`'s engine, so that it is placed and routed in a minute, and
+#: multipliers that any part has.
 ENGINES: Mapping[str, Engine] = {
     "digits": Engine(
         "board_digits", reverse_loop.DATAFLOW, 8, tm=2, tn=8, acc=24, a_words=512, b_words=512, w_words=4224,
-        bias_words=64, ecp5=True,
+        bias_words=64,
     ),
 }  # fmt: skip
 
@@ -113,5 +113,3 @@ def check(case: str, inputs: Integers, outputs: Integers) -> str:
 def counted(case: str, outputs: NDArray[Any]) -> Counted | None:
     """The pins tell all."""
     return None
-
-
