@@ -12,7 +12,7 @@ from designs.bcnn import stream
 from designs.bcnn.core import SUM_BITS
 from designs.bcnn.generate import generate
 from designs.boards.shell.top import Items
-from designs.boards.subject import Counted, first_difference
+from designs.boards.subject import Counted, easy_clock, first_difference
 from designs.flow.evidence import Core
 from designs.flow.folding import bits_of
 from workloads.bcnn import WORKLOAD
@@ -22,9 +22,6 @@ NAME = stream.NAME
 CASES = ("digits", "digits_small")
 SAMPLES: Mapping[str, int] = dict.fromkeys(CASES, 1_000)
 ITEM = "image"
-
-#: A clock that leaves routing at ease.
-CLOCK_MHZ = 48.0
 
 
 def core(case: str) -> Core:
@@ -38,8 +35,8 @@ def items(case: str) -> Items:
 
 
 def clock_mhz(case: str, board: str) -> float:
-    """MHz; the same for all."""
-    return CLOCK_MHZ
+    """One that is easily met, in MHz."""
+    return easy_clock(board)
 
 
 def sources(case: str) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from designs.boards.shell.top import Items
-from designs.boards.subject import Counted, first_difference
+from designs.boards.subject import Counted, easy_clock, first_difference
 from designs.flow.evidence import Core
 from designs.md import evidence, protocol, range_limited
 from designs.md.config import Engine
@@ -35,9 +35,6 @@ LEAST_STEPS = 2
 #: One force pipeline, so that it is placed and routed in a minute; that of `gatewarp build` fills its part.
 ENGINE = Engine("board_lj864", workers=1, filters=2, capacity=24, queue=32)
 
-#: A clock that leaves routing at ease.
-CLOCK_MHZ = 48.0
-
 
 @dataclass(frozen=True)
 class Job:
@@ -48,7 +45,9 @@ class Job:
 
     def __post_init__(self) -> None:
         if self.steps < LEAST_STEPS:
-            raise ValueError(f"{self.steps} step: a run of md takes at least {LEAST_STEPS}; give --samples {LEAST_STEPS}")
+            raise ValueError(
+                f"{self.steps} step: a run of md takes at least {LEAST_STEPS}; give --samples {LEAST_STEPS}"
+            )
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ def items(case: str) -> Items:
 
 
 def clock_mhz(case: str, board: str) -> float:
-    """MHz; the same for all."""
-    return CLOCK_MHZ
+    """One that is easily met, in MHz."""
+    return easy_clock(board)
 
 
 def sources(case: str) -> list[str]:
@@ -157,5 +156,3 @@ def _beat(case: str) -> int:
 def _packets(case: str) -> tuple[int, int]:
     """Beats of a status and of a dump."""
     return 1 + design(case).engine.workers, 1 + design(case).system.n
-
-
