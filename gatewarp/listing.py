@@ -59,7 +59,9 @@ def boards() -> Listing:
     from gatewarp.plugged import simulated
 
     found, able = [known.load(name) for name in known.names()], simulated()
-    rows = [(b.name, ", ".join(b.aliases), b.part, b.flow, "yes" if b.name in able else "", b.title) for b in found]
+    rows: list[tuple[str, ...]] = [
+        (b.name, ", ".join(b.aliases), b.part, b.flow, "yes" if b.name in able else "", b.title) for b in found
+    ]
     return ("board", "also", "part", "tools", "--simulated", "what it is"), rows
 
 

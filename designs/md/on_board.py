@@ -45,9 +45,8 @@ class Job:
 
     def __post_init__(self) -> None:
         if self.steps < LEAST_STEPS:
-            raise ValueError(
-                f"{self.steps} step: a run of md takes at least {LEAST_STEPS}; give --samples {LEAST_STEPS}"
-            )
+            least = LEAST_STEPS
+            raise ValueError(f"{self.steps} step: a run of md takes at least {least}; give --samples {least}")
 
 
 @dataclass(frozen=True)

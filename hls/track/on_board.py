@@ -1,4 +1,4 @@
-"""`track` on a board: hits of three 12-bit numbers in, their embeddings out, a word each; see `designs.boards.subject`."""
+"""`track` on a board: hits of three numbers in, their embeddings out, a word each; see `designs.boards.subject`."""
 
 from __future__ import annotations
 
