@@ -120,7 +120,7 @@ def deploy(
     check(request, subject)
     board = boards.load(request.board)
     if not request.simulated:
-        program.detect(board, serial=request.serial)  # before anything that takes minutes
+        program.check_part(board, program.detect(board, serial=request.serial))  # before anything that takes minutes
     built, simulator = _bitstream(request, subject, board, say, progress)
     case = built.core.case
     say(
@@ -157,6 +157,12 @@ def check(request: Request, subject: Subject) -> None:
     board = boards.load(request.board)
     if board.flow != "open":
         raise BoardError(f"{board.title} is built with {board.flow}: see `gatewarp deploy --help` and docs/boards.md")
+    if request.bitstream is not None and (request.clock_mhz is not None or request.baud is not None):
+        raise BoardError("--clock and --baud are decided in the bitstream: leave them out with --bitstream")
+    if not request.simulated and not board.sram and not request.flash:
+        raise BoardError(
+            f"{board.title} is only programmed through its flash; say --flash to write it, after a question"
+        )
     if not request.simulated:
         return
     for name, value in (("--port", request.port), ("--serial", request.serial), ("--flash", request.flash or None)):
@@ -169,9 +175,11 @@ def check(request: Request, subject: Subject) -> None:
 
 
 def check_case(request: Request, subject: Subject) -> None:
-    """Errors: UnknownNameError for a case that has no form on a board."""
+    """Errors: UnknownNameError for a case that has no form on a board; ValueError for too few items."""
     if request.case is not None and request.case not in subject.CASES:
         raise UnknownNameError("case on a board", request.case, subject.CASES)
+    if request.samples is not None:
+        subject.inputs(request.case or subject.CASES[0], request.samples, request.seed)  # too few are refused now
 
 
 def check_identity(identity: Identity, built: Built) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from compare.provenance import SourceError, hash_sources, repo_root
 from designs.boards import Board
 from designs.boards.bitstream import Built, Plan, Routed, of, sources_of
-from designs.boards.ecp5 import BitstreamError, bitstream_idcode, by_idcode
+from designs.boards.program import check_bitstream
 
 _FACTS = (
     "workload", "case", "board", "part", "clock_mhz", "baud", "design", "sha256", "seed", "fmax_hz", "sources",
@@ -75,12 +75,12 @@ def facts_of(path: Path) -> dict[str, Any]:
 def check(path: Path, facts: Mapping[str, Any], board: Board) -> None:
     """Refuse a stored bitstream that is not what it says, of another board or part, or older than its sources.
 
-    Errors: WrongBitstream; each case has its own message.
+    Errors: WrongBitstream, and WrongPart of `designs.boards.program`; each case has its own message.
     """
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != facts["sha256"]:
         raise WrongBitstream(f"{path}: not the file that {path.with_suffix('.json').name} tells of; build it again")
-    check_part(content, board, path)
+    check_bitstream(path, content, board)
     if facts["board"] != board.name:
         raise WrongBitstream(
             f"{path} was built for the board {facts['board']}, not for {board.name}, which has other pins; leave "
@@ -94,23 +94,6 @@ def check(path: Path, facts: Mapping[str, Any], board: Board) -> None:
         raise WrongBitstream(
             f"{path} is older than its sources: one of {len(facts['sources'])} files has changed since it was built; "
             "leave --bitstream out and it is built again"
-        )
-
-
-def check_part(content: bytes, board: Board, path: Path) -> None:
-    """Refuse a bitstream whose IDCODE is not the board's. Errors: WrongBitstream."""
-    if board.family != "ecp5":
-        return
-    try:
-        found = bitstream_idcode(content)
-    except BitstreamError as error:
-        raise WrongBitstream(f"{path}: {error}") from None
-    if found != board.idcode:
-        part = by_idcode(found)
-        said = f"{part.name}, " if part else ""
-        raise WrongBitstream(
-            f"{path} is for another part: its IDCODE is 0x{found:08x} ({said}not {board.part} as on {board.name}, "
-            f"0x{board.idcode:08x}); leave --bitstream out and it is built for this board"
         )
 
 

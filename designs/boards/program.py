@@ -177,14 +177,13 @@ def load(
         content = bitstream.read_bytes()
     except OSError as error:
         raise Failed(f"cannot read the bitstream {bitstream}: {error.strerror or error}") from None
-    _check_bitstream(bitstream, content, board)
+    check_bitstream(bitstream, content, board)
     if cable is None and not flash and board.openfpgaloader in FLASH_ONLY:
         raise ProgramError(
             f"{board.title} can only be programmed through its flash; say --flash to write it, or name a JTAG cable"
         )
     found = detect(board, cable=cable, serial=serial)
-    if found.idcode and not _same(board, found.idcode, board.idcode):
-        raise WrongPart(_other_board(board, found.idcode))
+    check_part(board, found)
     if flash and not (confirm and confirm(f"Write {bitstream.name} to the flash of {board.title}?")):
         raise ProgramError("nothing was written: flash is only written after a yes; without --flash it goes into SRAM")
     sram = board.family == "ecp5" and not flash
@@ -251,8 +250,8 @@ def _choose(board: Board, serial: str | None) -> Probe | None:
         )
     if len(chosen) > 1:
         raise SeveralBoards(
-            f"{len(chosen)} boards may be a {board.title} (USB {ids}), serial numbers {serials}; choose one by its "
-            "serial number, or unplug the others"
+            f"{len(chosen)} boards may be a {board.title} (USB {ids}), serial numbers {serials}; choose one with "
+            "--serial NUMBER, or unplug the others"
         )
     return chosen[0]
 
@@ -313,13 +312,19 @@ def _done(output: str) -> bool:
     return bool(found) and "Done Flag" in status
 
 
+def check_part(board: Board, found: Found) -> None:
+    """Refuse a board whose part is another one; a part that tells no IDCODE passes. Errors: WrongPart."""
+    if found.idcode and not _same(board, found.idcode, board.idcode):
+        raise WrongPart(_other_board(board, found.idcode))
+
+
 def _same(board: Board, first: int, second: int) -> bool:
     """Compare IDCODEs. The highest digit is the revision, except on ECP5, where it tells parts apart."""
     mask = 0xFFFFFFFF if board.family == "ecp5" else 0x0FFFFFFF
     return first & mask == second & mask
 
 
-def _check_bitstream(path: Path, content: bytes, board: Board) -> None:
+def check_bitstream(path: Path, content: bytes, board: Board) -> None:
     """Refuse a bitstream whose own IDCODE is not the board's; formats that tell none pass."""
     if board.family == "ecp5":
         try:
