@@ -269,6 +269,86 @@ def test_a_full_output_fifo() -> None:
     assert link.counters().flags & Flag.OUTPUT_FULL
 
 
+class Damager(Dropper):
+    """Damages the frames that it would lose: they arrive, and are no good."""
+
+    def cut(self, data: bytes) -> bytes:
+        kept = b""
+        for piece in data.split(b"\0")[:-1]:
+            good = super().cut(piece + b"\0")
+            kept += good or piece[:-1] + bytes([piece[-1] ^ 1 or 2]) + b"\0"
+        return kept
+
+
+@pytest.mark.parametrize("how", [Dropper, Damager])
+@pytest.mark.parametrize(("kind", "to_board"), [(Kind.DATA_IN, True), (Kind.DATA_OUT, False)])
+def test_one_frame_lost_in_the_middle_costs_a_round_trip_and_no_timeout(
+    how: type[Dropper], kind: Kind, to_board: bool
+) -> None:
+    times = []
+    for lose in ({}, {kind: {20}}):
+        line = Line(board(), latency=0.0002)
+        dropper = how(line, lose, to_board=to_board)
+        link = Link(dropper, line.clock)
+        link.reset()
+        data = stream(1000)
+        began = line.now
+        assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+        times.append(line.now - began)
+        assert dropper.lost == len(lose)
+        assert link.statistics.data_again <= (9 if lose else 0), "not more than was under way"
+    print(f"{1e3 * (times[1] - times[0]):.1f} ms more")
+    assert times[1] - times[0] < 0.012
+
+
+@pytest.mark.parametrize(("kind", "to_board"), [(Kind.DATA_IN, True), (Kind.DATA_OUT, False)])
+@pytest.mark.parametrize("lost", [{66}, {65, 66}, {64, 66}])
+def test_the_last_frames_lost(kind: Kind, to_board: bool, lost: set[int]) -> None:
+    """Nothing follows that would show the gap: a question does."""
+    line = Line(board())
+    dropper = Dropper(line, {kind: lost}, to_board=to_board)
+    link = Link(dropper, line.clock)
+    link.reset()
+    data = stream(1005)
+    began = line.now
+    assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+    assert dropper.lost >= 1
+    assert line.now - began < 0.5
+
+
+def test_a_damaged_request_is_sent_again_at_the_boards_word() -> None:
+    line = Line(board())
+    damager = Damager(line, {Kind.READ: {0, 1}}, to_board=True)
+    began = line.now
+    Link(damager, line.clock).identify()
+    assert damager.lost == 2
+    assert line.now - began < 0.1, "before the first timeout"
+
+
+def test_a_slow_design_is_asked_now_and_then_and_sends_nothing_twice() -> None:
+    shell = board(interval=2_500_000)
+    link, line = connect(shell)
+    data = stream(100)
+    began = line.now
+    assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+    assert line.now - began > 4.9
+    assert link.statistics.resends <= 1
+    assert link.statistics.data_again == 0
+
+
+def test_a_burst_on_a_slow_line() -> None:
+    link, _ = connect(baud=3000)
+    data = stream(128)
+    link.reset()
+    link.hold(True)
+    link.exchange(data, 0)
+    link.hold(False)
+    asked = link.statistics.fences
+    assert link.exchange(b"", len(data)) == expected_output(data, ITEM)
+    assert link.statistics.resends <= 1
+    assert link.statistics.fences - asked < 12
+
+
 # Failures
 
 

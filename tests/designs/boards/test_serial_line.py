@@ -105,6 +105,18 @@ def test_the_second_run_forgets_what_the_first_left() -> None:
                 assert link.exchange(data, len(data) // 2) == expected_output(data, 16)[: len(data) // 2]
 
 
+def test_what_lies_in_the_port_is_forgotten() -> None:
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    os.write(master, b"left by an earlier run")
+    with open_serial(os.ttyname(slave), 115_200) as stream:
+        assert stream.read(100) == b""
+        os.write(master, b"new")
+        assert stream.read(100) == b"new"
+    os.close(master)
+    os.close(slave)
+
+
 def test_unplugged_in_mid_run() -> None:
     with board() as there, open_serial(there.path, 3_000_000) as stream:
         link = Link(stream)
