@@ -19,7 +19,7 @@ from workloads.bcnn import WORKLOAD
 from workloads.bcnn.cases import LAYERS
 
 NAME = stream.NAME
-CASES = ("digits", "digits_small")
+CASES = ("digits_small", "digits")
 SAMPLES: Mapping[str, int] = dict.fromkeys(CASES, 1_000)
 ITEM = "image"
 
