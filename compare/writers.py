@@ -245,6 +245,7 @@ def as_json(comparison: Comparison) -> str:
         "published": [_row(row) for row in comparison.published],
         "operations": [_row(row) for row in comparison.counts],
         "layers": [_row(row) for row in comparison.layers],
+        "boards": [_row(row) for row in comparison.deployed],
         "samples": [_sheet(sheet) for sheet in comparison.sheets],
         "variations": [_variation(found) for found in comparison.variations],
         "overtakings": [_overtaking(found) for found in comparison.overtakings],

@@ -21,7 +21,8 @@ def lines(done: Deployed) -> Iterator[str]:
     if intervals := done.runs.intervals:
         interval = statistics.median(intervals)
         rate = "" if done.simulated else f", {clock / interval:,.0f} {done.item}s/s"
-        yield f"on the chip: {interval:,.6g} cycles between {done.item}s at {clock / 1e6:.4g} MHz{rate}"
+        cycles = "1 cycle" if interval == 1 else f"{interval:,.6g} cycles"
+        yield f"on the chip: {cycles} between {done.item}s at {clock / 1e6:.4g} MHz{rate}"
     if latencies := done.runs.latencies:
         yield f"on the chip: {statistics.median(latencies):,.0f} cycles for a {done.item} that meets an empty core"
     elif first.chip.missing and not done.runs.counted:

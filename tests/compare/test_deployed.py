@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from compare.deployed import LINE, ON_BOARD, ON_SIMULATED, RAN_ON
 from compare.record import Boundary, Record, Stage
 from compare.referee import Refusal
 from compare.store import write_records
+from compare.writers import as_json
 
 CLOCK = 48e6
 
@@ -90,6 +92,13 @@ def test_end_to_end_is_compared_with_what_a_host_saw_and_refused_else(tmp_path: 
     refused = [v for v in chip.refusals if v.over.boundary == Boundary.HOST and v.figure == "throughput"]
     assert refused
     assert all(isinstance(v, Refusal) and "unlike boundary: host against kernel" in v.reason for v in refused)
+
+
+def test_json_has_every_run(tmp_path: Path) -> None:
+    told = json.loads(as_json(compared(tmp_path, ran(ON_BOARD), ran(ON_SIMULATED))))
+    seen = {row["conditions"][RAN_ON]: set(row["figures"]) for row in told["boards"]}
+    assert "throughput.host" in seen[ON_BOARD]
+    assert not {name for name in seen[ON_SIMULATED] if name.startswith(("throughput", "latency"))}
 
 
 def test_a_newer_run_replaces_an_older_and_boards_stand_apart(tmp_path: Path) -> None:
