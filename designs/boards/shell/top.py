@@ -63,7 +63,7 @@ def design_hash(core: Core) -> str:
 def shell_sources(board: Board | None = None) -> list[Path]:
     """SystemVerilog that `shell_top` needs besides the core's and the clocking's, in order.
 
-    Without a board for simulation, and for synthesis anywhere; with one for synthesis, with what its family does better.
+    Without a board: for simulation, and for synthesis anywhere. With one: for synthesis, the best block RAM there is.
     """
     files = [*(FOLDER / f"{name}.sv" for name in _MODULES), *source(*_LIBRARY)]
     if board and board.family == "ecp5":
