@@ -65,8 +65,8 @@ def test_link_over_axi(tmp_path: Path, board: str, top: str, pins: tuple[str, st
     assert str(said["name"]) == "track/compact"
     assert str(said["design"]) == core.digest[:32]
     assert (int(said["clock_hz"]), said["words"].tolist()) == (100_000_000, [words, words])
-    lost = frames.Flag.BAD_FRAME | frames.Flag.INPUT_OVERFLOW  # on a slow machine frames may be sent twice
-    assert (int(said["flags"]) & lost, int(said["bad"])) == (0, 0)
+    slow = frames.Flag.OUT_OF_ORDER | frames.Flag.OUTPUT_FULL  # on a slow machine frames may be sent twice
+    assert (int(said["flags"]) & ~slow, int(said["bad"])) == (0, 0)
 
 
 def lint_verilator(top: str, sources: list[Path], parameters: dict[str, int], folder: Path) -> None:
