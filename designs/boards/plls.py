@@ -94,10 +94,14 @@ def solve_ice40(input_hz: float, wanted_hz: float, *, tolerance: float = 0.01) -
                 for divq in range(1, 7):
                     if _within(detector, ICE40.detector) and _within(detector * (divf + 1), ICE40.vco):
                         vco = detector * (divf + 1)
-                        filter_range = 1 + sum(detector >= limit for limit in ICE40_FILTERS)
-                        yield Ice40Pll(divr, divf, divq, filter_range, vco, vco / 2**divq)
+                        yield Ice40Pll(divr, divf, divq, ice40_filter(detector), vco, vco / 2**divq)
 
     return _nearest(input_hz, wanted_hz, ICE40, candidates, tolerance)
+
+
+def ice40_filter(detector_hz: float) -> int:
+    """FILTER_RANGE for a frequency at the phase detector."""
+    return 1 + sum(detector_hz >= limit for limit in ICE40_FILTERS)
 
 
 def solve_gowin(input_hz: float, wanted_hz: float, device: str, *, tolerance: float = 0.01) -> GowinPll:
