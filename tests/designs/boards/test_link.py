@@ -336,6 +336,17 @@ def test_a_slow_design_is_asked_now_and_then_and_sends_nothing_twice() -> None:
     assert link.statistics.data_again == 0
 
 
+def test_a_far_board_is_learnt_from_fences_alone() -> None:
+    """Requests are asked again before their answer is there, and the one frame is lost: neither may be measured."""
+    line = Line(board(), latency=0.4)
+    link = Link(Dropper(line, {Kind.DATA_IN: {0}}, to_board=True), line.clock)
+    link.reset()
+    assert link._pace.smoothed is None
+    data = stream(4)
+    assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+    assert link._pace.smoothed == pytest.approx(0.8, rel=0.05)
+
+
 def test_a_burst_on_a_slow_line() -> None:
     link, _ = connect(baud=3000)
     data = stream(128)
