@@ -24,7 +24,7 @@ def lines(done: Deployed) -> Iterator[str]:
         cycles = "1 cycle" if interval == 1 else f"{interval:,.6g} cycles"
         yield f"on the chip: {cycles} between {done.item}s at {clock / 1e6:.4g} MHz{rate}"
     if latencies := done.runs.latencies:
-        yield f"on the chip: {statistics.median(latencies):,.0f} cycles for a {done.item} that meets an empty core"
+        yield f"on the chip: {statistics.median(latencies):,.0f} cycles for {_a(done.item)} that meets an empty core"
     elif first.chip.missing and not done.runs.counted:
         yield f"on the chip: not counted, {first.chip.missing}"
     line, stats = first.line, done.runs.outcomes[-1].statistics
@@ -42,6 +42,10 @@ def lines(done: Deployed) -> Iterator[str]:
     yield f"frames: {frames}"
     if done.record is None:
         yield "no record: faults were put in, so this proves the link and measures nothing"
+
+
+def _a(item: str) -> str:
+    return f"an {item}" if item[0] in "aeiou" else f"a {item}"
 
 
 def as_data(done: Deployed) -> dict[str, Any]:
