@@ -115,7 +115,7 @@ def _way_out(path: str, baud: int, error: Exception) -> PortError:
 
 
 def open_serial(port: str, baud: int) -> SerialStream:
-    """Open a serial port for one program alone, 8 bits, no parity, no flow control, and forget what lay in it.
+    """Open a serial port for one program alone, 8 bits, no parity, no flow control; pyserial forgets what lay in it.
 
     Errors: NoPort, PortForbidden, PortBusy, PortError.
     """
@@ -123,7 +123,6 @@ def open_serial(port: str, baud: int) -> SerialStream:
         opened = serial.Serial(port, baud, timeout=WAIT, write_timeout=BLOCKED, exclusive=True)
         with contextlib.suppress(Exception):  # only FTDI's driver knows it: hand short answers on at once, not in 16 ms
             opened.set_low_latency_mode(True)
-        opened.reset_input_buffer()
     except Exception as error:  # SerialException, ValueError, and termios.error, which only some systems have
         raise _way_out(port, baud, error) from error
     return SerialStream(opened)

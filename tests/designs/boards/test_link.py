@@ -316,6 +316,35 @@ def test_the_last_frames_lost(kind: Kind, to_board: bool, lost: set[int]) -> Non
     assert line.now - began < 0.5
 
 
+@pytest.mark.parametrize("how", [Dropper, Damager])
+def test_the_last_input_frame_lost_costs_no_timeout(how: type[Dropper]) -> None:
+    times = []
+    for lose in ({}, {Kind.DATA_IN: {66}}):
+        line = Line(board(), latency=0.0002)
+        link = Link(how(line, lose, to_board=True), line.clock)
+        link.reset()
+        data = stream(1005)
+        began = line.now
+        assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+        times.append(line.now - began)
+    print(f"{1e3 * (times[1] - times[0]):.1f} ms more")
+    assert times[1] - times[0] < 0.004
+
+
+def test_the_last_output_frame_damaged_costs_no_timeout() -> None:
+    times = []
+    for lose in ({}, {Kind.DATA_OUT: {66}}):
+        line = Line(board(), latency=0.0002)
+        link = Link(Damager(line, lose, to_board=False), line.clock)
+        link.reset()
+        data = stream(1005)
+        began = line.now
+        assert link.exchange(data, len(data)) == expected_output(data, ITEM)
+        times.append(line.now - began)
+    print(f"{1e3 * (times[1] - times[0]):.1f} ms more")
+    assert times[1] - times[0] < 0.004
+
+
 def test_a_damaged_request_is_sent_again_at_the_boards_word() -> None:
     line = Line(board())
     damager = Damager(line, {Kind.READ: {0, 1}}, to_board=True)
