@@ -76,7 +76,7 @@ class RtlBoard:
         """End the design and take the port away."""
         self._process.terminate()
         output, _ = self._process.communicate(timeout=20)
-        self.report = json.loads(output) if output.strip() else {}
+        self.report = json.loads(output.splitlines()[-1])  # the lines before tell of the start
         for handle in (self._master, self._slave, self._lifeline):
             os.close(handle)
 
