@@ -40,7 +40,9 @@ class Routed:
 
 def synthesise(top: str, sources: Sequence[Path], command: str, data: Sequence[Path]) -> Path:
     """Netlist (JSON) of `top` by the Yosys command `command`. Errors: FlowError, MissingTool."""
-    commands = [f"hierarchy -top {top}", f"{command} -top {top}", "tee -q -o cells.json stat -json"]
+    # A module that is kept apart would get pads on its ports: these families' scripts put them on every module.
+    flat = "setattr -mod -unset keep_hierarchy *"
+    commands = [f"hierarchy -top {top}", flat, f"{command} -top {top}", "tee -q -o cells.json stat -json"]
 
     def produce(folder: Path) -> None:
         for path in data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,18 @@ def test_a_port_without_a_pin_is_refused() -> None:
     text = text.replace("heard <= uart_rx", "heard <= uart_rx ^ stray")
     with pytest.raises(FlowError, match=r"(?s)stray.*unconstrained"):
         implement(text, source("reset_sync"), board, 25)
+
+
+@pytest.mark.parametrize(("name", "mhz"), BOARDS[2:])
+def test_a_module_that_is_kept_apart(tmp_path: Path, name: str, mhz: float) -> None:
+    board = boards.load(name)
+    apart = tmp_path / "apart.sv"
+    apart.write_text("(* keep_hierarchy *)\nmodule apart (input wire a, output wire y);\n  assign y = !a;\nendmodule\n")
+    text = blink(board, mhz).replace(
+        "  logic heard;", "  logic heard, turned;\n  apart u_apart (.a(heard), .y(turned));"
+    )
+    text = text.replace(f"{board.uart_transmit} = heard", f"{board.uart_transmit} = turned")
+    assert implement(text, [apart, *source("reset_sync")], board, mhz).met
 
 
 def test_a_vendor_board_has_no_open_flow() -> None:
