@@ -42,8 +42,8 @@ __all__ = ["Link", "Patience", "Statistics", "open_serial"]
 
 #: DATA frames taken before the board is told, out of the `SLOTS` that it may be ahead.
 TELL_AFTER = 3
-#: Frames that we are ahead while output comes, whatever the credit: what we acknowledge goes behind them, and must reach
-#: the board before its `SLOTS` are full. Without output for `ONE_WAY` frames the credit alone counts.
+#: Frames that we are ahead while output comes, whatever the credit: what we acknowledge goes behind them, and must get
+#: to the board before its `SLOTS` are full. Without output for `ONE_WAY` frames the credit alone counts.
 BOTH_WAYS = SLOTS - 3
 ONE_WAY = 16
 #: Fences that may be under way; older ones are forgotten.
