@@ -6,7 +6,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import product
 from pathlib import Path
 
 from compare.provenance import SourceError, hash_sources
@@ -78,12 +78,19 @@ class StaleCheck:
 
 def _hashes(root: Path, sources: tuple[str, ...], same: tuple[Equivalent, ...]) -> dict[str, str] | str:
     """Return the hashes under which the sources pass, with what to say of each, or why there is none."""
+    # Only those that can make a difference: each one more doubles the number of hashes.
+    same = tuple(e for e in same if any(e.path == s or e.path.startswith(f"{s.rstrip('/')}/") for s in sources))
     try:
         found = {hash_sources(root, sources): ""}
-        for count in range(1, len(same) + 1):
-            for chosen in combinations(same, count):
-                hashed = hash_sources(root, sources, {e.path: e.was for e in chosen})
-                found.setdefault(hashed, "; ".join(f"{EQUIVALENT} {e.path}: {e.reason}" for e in chosen))
+        # Only files among the sources can make a difference, and each has one other text at a time.
+        texts: dict[str, list[Equivalent | None]] = {}
+        for entry in same:
+            if any(Path(entry.path).is_relative_to(source) for source in sources):
+                texts.setdefault(entry.path, [None]).append(entry)
+        for picked in product(*texts.values()):
+            chosen = [entry for entry in picked if entry is not None]
+            hashed = hash_sources(root, sources, {e.path: e.was for e in chosen})
+            found.setdefault(hashed, "; ".join(f"{EQUIVALENT} {e.path}: {e.reason}" for e in chosen))
         return found
     except SourceError as error:
         return str(error).removesuffix(f" in {root.resolve()}")
