@@ -71,6 +71,29 @@ def test_an_equivalent_text_keeps_a_record_fresh_and_says_so(root: Path) -> None
     assert StaleCheck(root)(made) is not None
 
 
+def test_a_long_list_costs_nothing_where_it_is_of_other_files(tmp_path: Path) -> None:
+    """Forty entries of files that a record does not depend on, and two that it does, both changed."""
+    texts = {f"src/{name}": (f"{name} was", f"{name} now") for name in ("a", "b", *(f"other{i}" for i in range(40)))}
+    (tmp_path / "src").mkdir()
+    (tmp_path / "compare" / "reference").mkdir(parents=True)
+    for path, (was, _) in texts.items():
+        (tmp_path / path).write_text(was)
+    sources = ("src/a", "src/b")
+    made = record(measurement("latency", 5), sources=sources, sources_hash=hash_sources(tmp_path, sources))
+    hashed = {path: [hashlib.sha256(text.encode()).hexdigest() for text in both] for path, both in texts.items()}
+    (tmp_path / "compare" / "reference" / "equivalent.toml").write_text(
+        "".join(
+            f'[[file]]\npath = "{path}"\nwas = "{was}"\nnow = "{now}"\nreason = "r"\n'
+            for path, (was, now) in hashed.items()
+        )
+    )
+    for path, (_, now) in texts.items():
+        (tmp_path / path).write_text(now)
+    check = StaleCheck(tmp_path)
+    assert check(made) is None
+    assert check.note(made).count("taken with another text") == 2
+
+
 def test_the_shipped_list_is_true_of_today_s_files() -> None:
     """An entry that no longer applies is to be removed."""
     root = repo_root()
