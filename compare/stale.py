@@ -78,11 +78,9 @@ class StaleCheck:
 
 def _hashes(root: Path, sources: tuple[str, ...], same: tuple[Equivalent, ...]) -> dict[str, str] | str:
     """Return the hashes under which the sources pass, with what to say of each, or why there is none."""
-    # Only those that can make a difference: each one more doubles the number of hashes.
-    same = tuple(e for e in same if any(e.path == s or e.path.startswith(f"{s.rstrip('/')}/") for s in sources))
     try:
         found = {hash_sources(root, sources): ""}
-        # Only files among the sources can make a difference, and each has one other text at a time.
+        # Only files among the sources can make a difference; each one doubles the number of hashes.
         texts: dict[str, list[Equivalent | None]] = {}
         for entry in same:
             if any(Path(entry.path).is_relative_to(source) for source in sources):
