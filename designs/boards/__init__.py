@@ -11,6 +11,7 @@ tools build are in `vendor/`; their files have a table more, which `designs.boar
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,8 +154,13 @@ def _data(name: str) -> dict[str, Any]:
 
 
 def _by_alias(alias: str) -> str:
-    found = [name for name in names() if alias in _data(name).get("aliases", ())]
+    others = {name: tuple(_data(name).get("aliases", ())) for name in names()}
+    found = [name for name, aliases in others.items() if alias in aliases]
     if len(found) != 1:
         problem = f"{alias!r} is an alias of {' and '.join(found)}" if found else f"unknown board {alias!r}"
-        raise BoardError(f"{problem}; boards: {', '.join(names())}")
+        listed = ", ".join(f"{name} (or {', '.join(aliases)})" if aliases else name for name, aliases in others.items())
+        known = [*others, *(each for aliases in others.values() for each in aliases)]
+        close = difflib.get_close_matches(alias.lower(), known, n=1)
+        meant = f"; did you mean {close[0]}?" if close and not found else ""
+        raise BoardError(f"{problem}; boards: {listed}{meant}")
     return found[0]

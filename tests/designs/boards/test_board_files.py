@@ -46,6 +46,19 @@ def loader(option: str) -> str:
     return subprocess.run([program, option], capture_output=True, text=True, check=True, timeout=30).stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("ulx3", "ulx3s"), ("ULX3S", "ulx3s"), ("icebraker", "icebreaker"), ("gatemat", "gatemate")]
+)
+def test_an_unknown_name_is_answered_with_a_close_one(name: str, meant: str) -> None:
+    with pytest.raises(
+        BoardError, match=rf"unknown board '{name}'; .*ulx3s-85f \(or ulx3s\).*; did you mean {meant}\?$"
+    ):
+        boards.load(name)
+    with pytest.raises(BoardError) as caught:
+        boards.load("nothing alike")
+    assert "did you mean" not in str(caught.value)
+
+
 def test_the_boards_of_the_open_flow() -> None:
     assert {boards.load(name).family for name in OPEN} == set(families.FLOWS)
     assert len(OPEN) == 14
@@ -111,7 +124,7 @@ def test_an_alias_of_two_boards_is_refused(tmp_path: Path, monkeypatch: pytest.M
     for name in ("one", "two"):
         (tmp_path / f"{name}.toml").write_text('aliases = ["both"]\n')
     monkeypatch.setattr(boards, "FOLDER", tmp_path)
-    with pytest.raises(BoardError, match="'both' is an alias of one and two; boards: one, two"):
+    with pytest.raises(BoardError, match="'both' is an alias of one and two; boards: one"):
         boards.load("both")
 
 
