@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class ProgramError(RuntimeError):
     """A board was not programmed; the message says why, and the way out."""
@@ -38,16 +40,17 @@ def udev_rule(usb: str) -> str:
 def forbidden(title: str, usb: str) -> str:
     """What to say when the USB device `usb` of a board may not be opened."""
     return (
-        f"permission denied on the USB device {usb} of {title}; put this line into "
-        "/etc/udev/rules.d/70-gatewarp.rules:\n"
-        f"  {udev_rule(usb)}\n"
-        "then run: sudo udevadm control --reload-rules && sudo udevadm trigger, and plug the board in again"
+        f"permission denied on the USB device {usb} of {title}; plug the board in again after this command: "
+        f"echo '{udev_rule(usb)}' | sudo tee -a /etc/udev/rules.d/70-gatewarp.rules && "
+        "sudo udevadm control --reload-rules && sudo udevadm trigger"
     )
 
 
 def explain(what: str, output: str, limit: int = 4) -> str:
-    """A message with the last lines that openFPGALoader printed, without progress bars and dumps of bytes."""
-    lines = [line.strip() for line in output.replace("\r", "\n").splitlines()]
+    """One line with the last ones that openFPGALoader printed, without progress bars, dumps of bytes and C++ names."""
+    lines = [
+        re.sub(r"(?: with)?:? *std::exception$", "", line.strip()) for line in output.replace("\r", "\n").splitlines()
+    ]
     telling = [line for line in lines if line and not line.startswith(("Loading:", "received ", "empty")) and any(
         character.isalpha() for character in line) and len(line) < 200]  # fmt: skip
-    return "\n".join([what, *(f"  openFPGALoader: {line}" for line in telling[-limit:])])
+    return f"{what}; openFPGALoader: {'; '.join(telling[-limit:])}" if telling else what
