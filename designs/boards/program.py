@@ -22,6 +22,7 @@ from pathlib import Path
 from designs import boards
 from designs.boards import Board, ecp5
 from designs.boards.program_errors import (
+    Busy,
     Failed,
     Forbidden,
     NoBoard,
@@ -284,6 +285,8 @@ def _refuse(board: Board, cable: Cable | None, output: str) -> None:
         raise NoBoard(f"no {board.title} is plugged in; plug it in, check the cable, or add --simulated")
     if re.search(r"unable to open ftdi device: -4|insufficient permissions|Check permissions", output):
         raise Forbidden(forbidden(board.title, (board.usb or ("VENDOR:PRODUCT",))[0]))
+    if re.search(r"unable to open ftdi device: -5|unable to claim|LIBUSB_ERROR_BUSY", output):
+        raise Busy(f"another program holds the USB bridge of {board.title}, such as a terminal; close it and try again")
     if "TDO is stuck at" in output:
         raise NoBoard(f"{where}: no part answers over JTAG; check the power of the board and the cable")
     if unknown := re.search(r"Unknown device with IDCODE: (0x[0-9a-f]+)", output):

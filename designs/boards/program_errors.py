@@ -21,6 +21,10 @@ class Forbidden(ProgramError):
     """The USB device may not be opened by this user."""
 
 
+class Busy(ProgramError):
+    """Another program holds the USB bridge."""
+
+
 class WrongPart(ProgramError):
     """The bitstream, or the board that answers, has another part."""
 

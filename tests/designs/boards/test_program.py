@@ -19,7 +19,7 @@ from designs import boards
 from designs.boards import ecp5, program
 from designs.boards.ecp5 import PARTS
 from designs.boards.program import Cable, detect, load, probes
-from designs.boards.program_errors import Failed, Forbidden, NoBoard, ProgramError, SeveralBoards, WrongPart
+from designs.boards.program_errors import Busy, Failed, Forbidden, NoBoard, ProgramError, SeveralBoards, WrongPart
 from designs.flow.tools import MissingTool
 
 STAND_IN = """#!{python}
@@ -194,6 +194,14 @@ def test_permission_denied_comes_with_the_rule(tool: StandIn, steps: dict[str, t
     rule = 'SUBSYSTEM=="usb", ATTR{idVendor}=="0403", ATTR{idProduct}=="6015", MODE="0660", TAG+="uaccess"'
     assert f"echo '{rule}' | sudo tee -a /etc/udev/rules.d/70-gatewarp.rules && sudo" in message
     assert "udevadm control --reload-rules && sudo udevadm trigger" in message
+
+
+def test_a_bridge_that_another_program_holds(tool: StandIn) -> None:
+    tool.says(
+        detect=(1, "empty\n", FTDI_ERROR.format("-5 (unable to claim usb device. Make sure the default FTDI ...)"))
+    )
+    with pytest.raises(Busy, match=r"^another program holds the USB bridge of .*, such as a terminal; close it"):
+        detect(BOARD)
 
 
 def test_a_bitstream_for_another_part_calls_nothing(tool: StandIn, tmp_path: Path) -> None:
