@@ -215,11 +215,12 @@ def _bitstream(
         case, mhz, baud = facts["case"], facts["clock_mhz"], facts["baud"]
     progress("generate RTL", 0, 1)
     core = subject.core(case)
-    planned = bitstream.plan(
-        core, board, mhz=mhz or subject.clock_mhz(case, board.name), items=subject.items(case), baud=baud
-    )
-    ready = partial(kept.stored, request.bitstream, planned, facts) if request.bitstream else None
-    jobs: list[Callable[[], Any]] = [ready or partial(bitstream.build, planned, progress=progress)]
+    mhz = subject.clock_mhz(case, board.name) if mhz is None else mhz
+    planned = bitstream.plan(core, board, mhz=mhz, items=subject.items(case), baud=baud)
+    ready = kept.stored(request.bitstream, planned, facts) if request.bitstream else None
+    jobs: list[Callable[[], Any]] = [partial(bitstream.build, planned, progress=progress)]
+    if ready is not None:
+        jobs = [lambda: ready]
     if request.simulated:
         jobs.append(partial(bitstream.simulator, planned))
     built, *simulators = run_parallel(jobs)

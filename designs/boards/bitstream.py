@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from designs.flow import ecppack
 from designs.flow.evidence import Core
 from designs.flow.nextpnr import place_and_route
 from designs.flow.yosys import synth_ecp5
+from designs.lib import source
 from workloads.api import Progress
 
 #: Module of the whole design.
@@ -37,7 +39,19 @@ SEEDS = 4
 SMALL = Buffers(received=2048, words=2048, results=2048)
 
 #: Content that is the same for every core of a board: what the shell, the clock and the pins are made from.
-_CODE = ("bitstream", "clocking", "pll")
+_CODE = ("bitstream", "clocking", "pll", "top")
+
+#: Modules of the flow of an ECP5; the other families have theirs in `designs.boards.families`.
+_FLOW = ("yosys", "nextpnr", "ecppack")
+
+#: Module of the PLL of a family, below designs/lib.
+_PLL = {
+    "ecp5": "lattice/ecp5_pll", "ice40": "lattice/ice40_pll", "gowin": "gowin/gowin_pll",
+    "gatemate": "gatemate/gatemate_pll",
+}  # fmt: skip
+
+#: Lowest rate of the serial line that is taken, baud.
+LOWEST_BAUD = 300
 
 
 class ClockMissed(RuntimeError):
@@ -116,7 +130,11 @@ def plan(core: Core, board: Board, *, mhz: float, items: Items, baud: int | None
     """The top level of a core on a board. Errors: BoardError for a clock or a rate that cannot be; PllError."""
     if board.flow != "open":
         raise BoardError(f"{board.name} is built with {board.flow}; see `gatewarp deploy --help` and docs/boards.md")
-    baud = baud or board.highest_baud
+    if not (math.isfinite(mhz) and mhz > 0):
+        raise BoardError(f"{board.name}: a clock of {mhz:g} MHz cannot be; give one above 0 with --clock")
+    baud = board.highest_baud if baud is None else baud
+    if baud < LOWEST_BAUD:
+        raise BoardError(f"{board.name}: {baud:,} baud is below {LOWEST_BAUD}, the lowest; give more with --baud")
     if baud > board.highest_baud:
         raise BoardError(f"{board.name}: {baud:,} baud is above the {board.highest_baud:,} of its serial port")
     clock = clocking.of(board, mhz)
@@ -194,8 +212,12 @@ def sources_of(board: Board) -> list[str]:
     here = Path(__file__).parent
     files = [*shell_sources(), *(here / f"{name}.py" for name in _CODE), here / "shell/top.py", board.constraints]
     files += [path for path in (here / f"{board.name}.toml", here / f"later/{board.name}.toml") if path.is_file()]
+    files += source(_PLL[board.family]) if board.family in _PLL else []
+    if board.family != "ecp5":
+        files += [here / "plls.py", *sorted((here / "families").glob("*.py"))]
     own = [path.relative_to(root).as_posix() for path in files if path.is_relative_to(root)]
-    return [*own, *(f"designs/flow/{name}.py" for name in ("yosys", "nextpnr", "ecppack"))]
+    names = [*_FLOW, "ice40"] if board.family == "ice40" else _FLOW
+    return [*own, *(f"designs/flow/{name}.py" for name in names)]
 
 
 def simulator(built: Built | Plan) -> Path:

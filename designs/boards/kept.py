@@ -3,12 +3,14 @@
 path = keep(built, Path("build"), subject.sources("compact"))
 facts = facts_of(path)
 check(path, facts, load("ulx3s"))            of this board's part, and not older than its sources
+stored(path, planned, facts)                 of the same top and the same sources as would be built today
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,10 +21,12 @@ from designs.boards import Board
 from designs.boards.bitstream import Built, Plan, Routed, of, sources_of
 from designs.boards.program import check_bitstream
 
-_FACTS = (
-    "workload", "case", "board", "part", "clock_mhz", "baud", "design", "sha256", "seed", "fmax_hz", "sources",
-    "sources_hash",
-)  # fmt: skip
+#: What `keep` writes, and of which type each is.
+_FACTS: Mapping[str, type | tuple[type, ...]] = {
+    "workload": str, "case": str, "board": str, "part": str, "clock_mhz": (int, float), "baud": int, "design": str,
+    "sha256": str, "seed": int, "fmax_hz": (int, float), "sources": list, "sources_hash": str, "top_hash": str,
+    "contents_hash": str,
+}  # fmt: skip
 
 
 class WrongBitstream(ValueError):
@@ -42,7 +46,8 @@ def keep(built: Built, folder: Path, sources: Sequence[str]) -> Path:
         "workload": core.workload, "case": core.case, "board": built.board.name, "part": built.board.part,
         "clock_mhz": built.clocking.frequency_hz / 1e6, "baud": built.baud, "design": built.design,
         "sha256": built.sha256, "seed": built.seed, "fmax_hz": built.fmax_hz, "sources": every,
-        "sources_hash": hash_sources(repo_root(), every),
+        "sources_hash": hash_sources(repo_root(), every), "top_hash": top_hash(built),
+        "contents_hash": contents_hash(built),
     }  # fmt: skip
     for path, content in ((target.with_suffix(".json"), json.dumps(facts, indent=1).encode()), (target, None)):
         part = path.with_name(f"{path.name}.part")
@@ -64,12 +69,45 @@ def facts_of(path: Path) -> dict[str, Any]:
     beside = path.with_suffix(".json")
     try:
         facts = json.loads(beside.read_text())
-        return {name: facts[name] for name in _FACTS}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WrongBitstream(
-            f"{path}: what it is should stand in {beside.name}, which gatewarp writes with it ({error}); leave "
-            "--bitstream out and it is built"
-        ) from None
+        if not isinstance(facts, dict):
+            raise ValueError("no JSON object")
+        return {name: _typed(name, facts[name]) for name in _FACTS}
+    except KeyError as error:
+        raise _untold(path, f"{error} is missing") from None
+    except (OSError, ValueError, OverflowError, RecursionError) as error:
+        raise _untold(path, str(error)) from None
+
+
+def top_hash(made: Built | Plan) -> str:
+    """SHA-256 of the text of the top: clock, baud rate, pins and buffers are in it."""
+    return hashlib.sha256(made.text.encode()).hexdigest()
+
+
+def contents_hash(made: Built | Plan) -> str:
+    """SHA-256 over the names and contents of all other files of the synthesis, generated ones and memories included."""
+    digest = hashlib.sha256()
+    for path in (*made.sources, *made.core.memories):
+        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A fact as it should be. Errors: ValueError."""
+    good = isinstance(value, _FACTS[name]) and not isinstance(value, bool)
+    if good and isinstance(value, list):
+        good = all(isinstance(each, str) for each in value)
+    if good and isinstance(value, int | float):
+        good = math.isfinite(value) and value > 0
+    if not good:
+        raise ValueError(f"{name} cannot be {str(value)[:40]!r}")
+    return value
+
+
+def _untold(path: Path, why: str) -> WrongBitstream:
+    return WrongBitstream(
+        f"{path}: what it is should stand in {path.with_suffix('.json').name}, which gatewarp writes with it ({why}); "
+        "leave --bitstream out and it is built"
+    )
 
 
 def check(path: Path, facts: Mapping[str, Any], board: Board) -> None:
@@ -98,8 +136,21 @@ def check(path: Path, facts: Mapping[str, Any], board: Board) -> None:
 
 
 def stored(path: Path, planned: Plan, facts: Mapping[str, Any]) -> Built:
-    """A bitstream that `check` let pass, as `build` would return it. Errors: WrongBitstream for another design."""
+    """A bitstream that `check` let pass, as `build` would return it.
+
+    Errors: WrongBitstream for another design, another top (its clock and baud rate included), or other source texts.
+    """
     if facts["design"] != planned.design:
         raise WrongBitstream(f"{path} holds design {facts['design']}, today's is {planned.design}; build it again")
+    for what, has, due in (
+        ("top level", facts["top_hash"], top_hash(planned)),
+        ("sources", facts["contents_hash"], contents_hash(planned)),
+    ):
+        if has != due:
+            raise WrongBitstream(
+                f"{path} was built from another text of the {what} ({has[:12]}) than today's for "
+                f"{facts['clock_mhz']:g} MHz and {facts['baud']:,} baud ({due[:12]}); leave --bitstream out and it is "
+                "built again"
+            )
     routed = Routed(int(facts["seed"]), float(facts["fmax_hz"]), True, path)
     return of(planned, routed)

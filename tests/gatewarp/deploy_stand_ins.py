@@ -15,6 +15,7 @@ import numpy as np
 
 from compare.provenance import hash_sources, repo_root
 from designs import boards
+from designs.boards import bitstream, kept
 from designs.boards.ecp5 import PREAMBLE
 from designs.boards.shell.top import Items
 from designs.boards.subject import Counted, first_difference
@@ -121,10 +122,13 @@ def kept_bitstream(folder: Path, **changes: Any) -> Path:
     idcode = changes.pop("idcode", ULX3S.idcode)
     path.write_bytes(PREAMBLE + b"\xff\x3b\0\0\0\xe2\0\0\0" + idcode.to_bytes(4, "big") + bytes(64))
     sources: Sequence[str] = ["designs/lib/stream_fifo.sv"]
+    of = subject()
+    planned = bitstream.plan(of.core("four"), ULX3S, mhz=MHZ, items=of.items("four"), baud=BAUD)
     facts: Mapping[str, Any] = {
         "workload": "track", "case": "four", "board": ULX3S.name, "part": ULX3S.part, "clock_mhz": MHZ, "baud": BAUD,
         "design": "0123456789abcdef".ljust(32, "0"), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "seed": 1,
         "fmax_hz": 60e6, "sources": sources, "sources_hash": hash_sources(repo_root(), sources),
+        "top_hash": kept.top_hash(planned), "contents_hash": kept.contents_hash(planned),
     }  # fmt: skip
     path.with_suffix(".json").write_text(json.dumps({**facts, **changes}))
     return path

@@ -147,6 +147,15 @@ def test_one_of_two_boards_is_chosen_by_its_serial_number(
         ({"sha256": "0" * 64}, "not the file that four.json tells of"),
         ({"case": "five"}, "holds track/five"),
         ({"design": "f" * 32}, "holds design ffffffff"),
+        ({"baud": 500_000}, "was built from another text of the top level"),
+        ({"clock_mhz": 40.0}, "was built from another text of the top level"),
+        ({"contents_hash": "0" * 64}, "was built from another text of the sources (000000000000)"),
+        ({"clock_mhz": "x"}, "four.json, which gatewarp writes with it (clock_mhz cannot be 'x')"),
+        ({"clock_mhz": float("nan")}, "clock_mhz cannot be 'nan'"),
+        ({"baud": 0}, "baud cannot be '0'"),
+        ({"sources": 5}, "sources cannot be '5'"),
+        ({"sources": [5]}, "sources cannot be '[5]'"),
+        ({"seed": None}, "seed cannot be 'None'"),
     ],
 )
 def test_bitstreams_that_are_refused_before_anything_is_sent(
@@ -161,6 +170,10 @@ def test_bitstreams_that_are_refused_before_anything_is_sent(
 
 def test_a_bitstream_that_nothing_is_known_of(tmp_path: Path, run: Run) -> None:
     path = kept_bitstream(tmp_path)
+    for damaged in ("", "5", "[]", "{}", "null", '{"workload": "track"}'):
+        path.with_suffix(".json").write_text(damaged)
+        code, _, err = run("deploy", "track", "--board", "ulx3s", "--bitstream", path)
+        assert (code, "what it is should stand in four.json" in err) == (2, True), damaged
     path.with_suffix(".json").unlink()
     code, _, err = run("deploy", "track", "--board", "ulx3s", "--bitstream", path)
     assert (code, "what it is should stand in four.json" in err) == (2, True)
