@@ -15,7 +15,8 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +48,11 @@ LIBRARIES = "apt-get install libusb-1.0-0 libftdi1-2 libhidapi-libusb0"
 FLASH_ONLY = ("orangeCrab", "ice40_generic")
 _DFU = ("orangeCrab",)
 
-#: Seconds after which a call of the tool counts as hung. A large bitstream over a slow bridge takes one or two minutes.
-TIMEOUT_S = 600.0
+#: Seconds after which a call of the tool counts as hung. A large bitstream over a slow bridge takes one or two minutes,
+#: its flash is erased, written and read back besides.
+ASK_S = 30.0
+SRAM_S = 600.0
+FLASH_S = 1_800.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def probes() -> tuple[list[Probe], list[str]]:
 
     Errors: MissingTool, Failed.
     """
-    status, output = _run(["--scan-usb"])
+    status, output = _run(["--scan-usb"], ASK_S)
     if status != 0:
         raise Failed(explain("scanning USB failed", output))
     lines = output.splitlines()
@@ -145,7 +149,7 @@ def detect(board: Board, *, cable: Cable | None = None, serial: str | None = Non
     probe = None if cable or board.openfpgaloader in _DFU else _choose(board, serial)
     if cable is None and board.idcode == 0:
         return Found(0, probe)
-    status, output = _run([*_reach(board, cable, probe), "--detect"])
+    status, output = _run([*_reach(board, cable, probe), "--detect"], ASK_S)
     if status != 0:
         _refuse(board, cable, output)
     codes = re.findall(r"^\s*idcode\s+0x([0-9a-fA-F]+)", output, re.MULTILINE)
@@ -190,10 +194,12 @@ def load(
     sram = board.family == "ecp5" and not flash
     how = ["--write-flash"] if flash and (cable or board.openfpgaloader not in _DFU) else []
     started = time.monotonic()
-    status, output = _run([*_reach(board, cable, found.probe), *(["--verbose"] if sram else []), *how, str(bitstream)])
-    seconds = time.monotonic() - started
-    if status != 0:
-        _refuse(board, cable, output)
+    arguments = [*_reach(board, cable, found.probe), *(["--verbose"] if sram else []), *how, str(bitstream)]
+    with _half_written() if flash else nullcontext():
+        status, output = _run(arguments, FLASH_S if flash else SRAM_S)
+        seconds = time.monotonic() - started
+        if status != 0:
+            _refuse(board, cable, output)
     if sram and not _done(output):
         # openFPGALoader looks at the error code only: half a bitstream has none, and exits with success.
         raise Failed(
@@ -202,8 +208,20 @@ def load(
     return Loaded(found, seconds, flash, output)
 
 
-def _run(arguments: Sequence[str]) -> tuple[int, str]:
-    """Exit status and all output of openFPGALoader."""
+@contextmanager
+def _half_written() -> Iterator[None]:
+    """Say of whatever ends a write of flash early what it may have left behind."""
+    state = "the flash may be half written: repeat with --flash"
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Failed(f"interrupted; {state}") from None
+    except ProgramError as error:
+        raise type(error)(f"{error}; {state}") from None
+
+
+def _run(arguments: Sequence[str], seconds: float) -> tuple[int, str]:
+    """Exit status and all output of openFPGALoader, which is ended after `seconds`."""
     program = tool()
     try:
         done = subprocess.run(
@@ -211,11 +229,11 @@ def _run(arguments: Sequence[str]) -> tuple[int, str]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=TIMEOUT_S,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise Failed(f"openFPGALoader hung for {TIMEOUT_S:g} s; unplug the board, plug it in and try again") from None
+        raise Failed(f"openFPGALoader hung for {seconds:g} s; unplug the board, plug it in and try again") from None
     except OSError as error:
         raise MissingTool(
             f"{program} does not start ({error.strerror or error}); install it again: {INSTALL}"

@@ -252,7 +252,7 @@ def test_programming_fails(tool: StandIn, tmp_path: Path) -> None:
     tool.says(load=(1, FAILED, "\nFail\nError: Failed to program FPGA: std::exception\n"))
     with pytest.raises(
         Failed,
-        match=r"programming .* failed \(the part reports: CRC ERR\); .*; openFPGALoader: .*Error: Failed to program FPGA$",
+        match=r"programming .* failed \(the part reports: CRC ERR\).*openFPGALoader: .*Error: Failed to program FPGA$",
     ):
         load(ecp5_file(tmp_path), BOARD)
     # Exit status 0, and yet no DONE: half a bitstream.
@@ -285,6 +285,44 @@ def test_flash_after_a_yes(tool: StandIn, tmp_path: Path) -> None:
     assert loaded.flash
     assert asked == [f"Write design.bit to the flash of {BOARD.title}?"]
     assert tool.calls[-1][-2:] == ["--write-flash", str(tmp_path / "design.bit")]
+
+
+HALF = r"; the flash may be half written: repeat with --flash$"
+
+
+def test_a_write_of_flash_that_ends_early(tool: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bitstream = ecp5_file(tmp_path)
+
+    def write(flash: bool = True) -> None:
+        load(bitstream, BOARD, flash=flash, confirm=lambda question: True)
+
+    tool.says(load=(1, "Writing: [=    ] 10.00%\n", "Error: Failed to program FPGA: std::exception\n"))
+    with pytest.raises(Failed, match=f"^programming .*{HALF}"):
+        write()
+    with pytest.raises(Failed, match=r"^programming .*FPGA$"):
+        write(flash=False)
+    tool.says(load=(1, "", FTDI_ERROR.format("-3 (device not found)")))
+    with pytest.raises(NoBoard, match=HALF):
+        write()
+    # It hangs in the write alone: scan and detection answer as before.
+    tool.path.write_text(
+        tool.path.read_text().replace(
+            "status, out, err =", "step == 'load' and __import__('time').sleep(20)\nstatus, out, err ="
+        )
+    )
+    monkeypatch.setattr(program, "FLASH_S", 0.5)
+    with pytest.raises(Failed, match=rf"openFPGALoader hung for 0\.5 s.*{HALF}"):
+        write()
+    run = program.subprocess.run  # type: ignore[attr-defined]
+
+    def interrupted(command: list[str], **how: Any) -> Any:
+        if "--write-flash" in command:
+            raise KeyboardInterrupt
+        return run(command, **how)
+
+    monkeypatch.setattr(program.subprocess, "run", interrupted)  # type: ignore[attr-defined]
+    with pytest.raises(Failed, match=f"^interrupted{HALF}"):
+        write()
 
 
 def test_a_board_that_only_has_its_flash(tool: StandIn, tmp_path: Path) -> None:
@@ -377,9 +415,10 @@ def test_a_missing_library(tool: StandIn) -> None:
 
 def test_a_tool_that_hangs_or_does_not_start(tool: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     tool.path.write_text("#!/bin/sh\nexec sleep 20\n")
-    monkeypatch.setattr(program, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(program, "ASK_S", 0.2)
     with pytest.raises(Failed, match=r"openFPGALoader hung for 0\.2 s; unplug"):
         detect(BOARD)
+    assert program.ASK_S < program.SRAM_S < program.FLASH_S
     tool.path.write_text("#!/no/such/interpreter\n")
     with pytest.raises(MissingTool, match="does not start"):
         detect(BOARD)
