@@ -30,8 +30,10 @@ def steps(core: Core, vendor: VendorBoard, clock: float, folder: str = ".") -> l
             "`scp gatewarp.bit gatewarp.hwh pynq_bridge.py xilinx@BOARD:` (BOARD: a board that runs PYNQ).",
             "On the board as root, in PYNQ's environment: "
             f"`python3 pynq_bridge.py gatewarp.bit --mhz {clock / 1e6:.6f}`; it loads the design and waits "
-            f"on port {PORT}.",
-            f"Run and check: `{deploy} --port BOARD:{PORT}`.",
+            f"on the board's own 127.0.0.1:{PORT}, without a password.",
+            f"In another terminal of the host, and left open: `ssh -L {PORT}:127.0.0.1:{PORT} xilinx@BOARD`. "
+            "(The bridge's `--listen 0.0.0.0` instead lets everyone in the network drive the design.)",
+            f"Run and check: `{deploy} --port 127.0.0.1:{PORT}`.",
         ]
     return [
         "On a machine with Vivado: source its settings64.sh.",

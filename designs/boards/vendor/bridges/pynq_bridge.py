@@ -1,9 +1,11 @@
 """Serves the byte port of a Gatewarp design on a PYNQ board over TCP. Runs on the board, as root, with PYNQ installed.
 
-    python3 pynq_bridge.py gatewarp.bit [--port 2000] [--mhz 142.857143]
+    python3 pynq_bridge.py gatewarp.bit [--port 2000] [--mhz 142.857143] [--listen 127.0.0.1]
 
 Loads the bitstream (with gatewarp.hwh beside it), checks the clock and that the byte port is there, and carries bytes
 between one client at a time and the design. It knows nothing of what the bytes mean. It needs Python 3.8 and `pynq`.
+No password is asked for, so it listens on the board's own 127.0.0.1: another machine comes through ssh, which asks
+(`ssh -L 2000:127.0.0.1:2000 xilinx@BOARD`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ MAGIC = 0x4259_5445
 
 #: Bytes that wait for room in the design before no more are taken from the client.
 PENDING = 4096
+
+#: A client that vanished without a word is noticed after IDLE + CNT * INTVL seconds; else it would hold its place.
+KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 
 
 class BytePort:
@@ -80,6 +85,15 @@ def serve(port: BytePort, client: socket.socket, idle_s: float = 0.0005) -> None
             select.select([client], [], [], idle_s)
 
 
+def keep_alive(client: socket.socket) -> None:
+    """Ask the system to find out that the client is gone: within 25 s, whether bytes to it wait or not."""
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE.items():
+        client.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 25_000)  # ms; keepalive waits while bytes wait
+
+
 def load(bitstream: str, mhz: float) -> Any:
     """Load the bitstream and return its registers; the clock must be what the design was built for."""
     from pynq import MMIO, Clocks, Overlay  # type: ignore[import-not-found]  # only on the board
@@ -100,17 +114,24 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description="Serve the byte port of a Gatewarp design over TCP.")
     parser.add_argument("bitstream")
     parser.add_argument("--port", type=int, default=2000)
-    parser.add_argument("--address", default="0.0.0.0", help="address to listen on; 127.0.0.1 for this board alone")
+    parser.add_argument(
+        "--listen",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="default 127.0.0.1, the board alone; 0.0.0.0: everyone",
+    )
     parser.add_argument("--mhz", type=float, default=0.0, help="clock that the design was built for")
     chosen = parser.parse_args(arguments)
     port = BytePort(load(chosen.bitstream, chosen.mhz))
-    with socket.create_server((chosen.address, chosen.port)) as server:
-        print(f"byte port at {chosen.address}:{server.getsockname()[1]}", flush=True)
+    if not chosen.listen.startswith("127."):
+        print(f"WARNING: whoever reaches {chosen.listen} drives the design; no password is asked for", file=sys.stderr)
+    with socket.create_server((chosen.listen, chosen.port)) as server:
+        print(f"byte port at {chosen.listen}:{server.getsockname()[1]}", flush=True)
         while True:
             client, who = server.accept()
             print(f"client {who[0]}", flush=True)
             with client:
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                keep_alive(client)
                 try:
                     serve(port, client)
                 except OSError as error:

@@ -82,6 +82,17 @@ void serve(xrt::ip &ip, int client) {
   }
 }
 
+// Asks the system to find out that the client is gone, within 25 s; else one that vanished would hold its place.
+void keep_alive(int client) {
+  const auto set = [client](int level, int option, int value) { setsockopt(client, level, option, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 25000);  // ms; keepalive waits while bytes wait
+}
+
 int listen_on(int port) {
   const int server = socket(AF_INET, SOCK_STREAM, 0);
   const int yes = 1;
@@ -126,8 +137,7 @@ int run(int argc, char **argv) {
   while (true) {
     const int client = accept(server, nullptr, nullptr);
     if (client < 0) continue;
-    const int yes = 1;
-    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    keep_alive(client);
     serve(ip, client);
     close(client);
   }

@@ -87,11 +87,12 @@ def test_pynq_bridge(depth: int) -> None:
 def test_pynq_bridge_as_a_program(tmp_path: Path) -> None:
     """With a stand-in for the package pynq: loads the bitstream, sets the clock, serves clients one after the other."""
     (tmp_path / "pynq.py").write_text(PYNQ)
-    command = [sys.executable, str(Path(pynq_bridge.__file__)), "gatewarp.bit", "--port", "0", "--address", "127.0.0.1"]
+    command = [sys.executable, str(Path(pynq_bridge.__file__)), "gatewarp.bit", "--port", "0"]
     with started([*command, "--mhz", "142.857143"], {"PYTHONPATH": f"{tmp_path}{os.pathsep}{HERE}"}) as (program, port):
         for number in range(2):
             with open_bridge(f"127.0.0.1:{port}") as stream:
                 there_and_back(stream, SEED + number)
+                assert kept_alive(port)
         assert program.poll() is None
     for arguments, said in (
         (["other.bit"], "no byte port at this address: it reads 0x00000000, not 0x42595445"),
@@ -103,6 +104,45 @@ def test_pynq_bridge_as_a_program(tmp_path: Path) -> None:
         )  # fmt: skip
         assert ran.returncode == 1
         assert said in ran.stderr
+
+
+def test_pynq_bridge_for_everyone(tmp_path: Path) -> None:
+    """Only by choice, and with a warning; by default `started` sees 127.0.0.1."""
+    (tmp_path / "pynq.py").write_text(PYNQ)
+    command = [sys.executable, str(Path(pynq_bridge.__file__)), "gatewarp.bit", "--port", "0", "--listen", "0.0.0.0"]
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{HERE}"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        assert program.stdout.readline().startswith("byte port at 0.0.0.0:")
+        assert program.stderr.readline().startswith("WARNING: whoever reaches 0.0.0.0 drives the design")
+        program.kill()
+
+
+def test_a_client_that_vanished_is_found_out() -> None:
+    """By the system's own probes: 10 s of silence, then three of 5 s each."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+        client, _ = server.accept()
+        with client:
+            pynq_bridge.keep_alive(client)
+            assert client.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            assert [client.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [10, 5, 3]
+
+
+def kept_alive(port: int) -> bool:
+    """Whether the bridge's end of its connection has a keepalive timer (2) of 10 s, from the system's own table.
+
+    Another timer goes first while bytes are on their way, so it is asked for some seconds.
+    """
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        timers = [row[5].split(":") for row in rows if row[1] == f"0100007F:{port:04X}" and row[3] == "01"]
+        if len(timers) == 1 and timers[0][0] == "02":
+            return int(timers[0][1], 16) <= 10 * os.sysconf("SC_CLK_TCK")
+        time.sleep(0.01)
+    return False
 
 
 #: The package pynq as far as the bridge uses it; FCLK_CLK0 takes what it is told up to 250 MHz.
@@ -172,6 +212,7 @@ def test_xrt_bridge(xrt_bridge: str, tmp_path: Path) -> None:
         for number in range(2):
             with open_bridge(f"127.0.0.1:{port}") as stream:
                 there_and_back(stream, SEED + number)
+                assert kept_alive(port)
         assert program.poll() is None
         second = subprocess.run([xrt_bridge, str(xclbin), "--port", str(port)], capture_output=True, text=True)
         assert "choose another with --port" in second.stderr
