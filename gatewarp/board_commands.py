@@ -38,13 +38,22 @@ def deploy(
     board: Annotated[str, typer.Option(help="A board; see `gatewarp list boards` and `gatewarp boards`.")],
     case: Annotated[str | None, typer.Option(help="A case; default: the workload's smallest.")] = None,
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="The simulated board: same bitstream, programmer and host, no copper.")
+        bool,
+        typer.Option(
+            "--simulated",
+            help="The simulated board: same bitstream, programmer and host; its RTL runs in Verilator, so netlist, "
+            "routing, packer and PLL are not exercised (tests/designs/boards/shell_netlist.py: the shell's netlist).",
+        ),
     ] = False,
-    samples: Annotated[int | None, typer.Option(min=1, help="Hits, images or steps; default: the case's.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, max=10_000_000, help="Hits, images or steps; default: the case's.")
+    ] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of all items; default: 5, simulated 1.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs, and of faults.")] = 1,
-    clock: Annotated[float | None, typer.Option(help="Clock in MHz; default: one that is easily met.")] = None,
-    baud: Annotated[int | None, typer.Option(min=1, help="Rate of the line; default: the board's highest.")] = None,
+    clock: Annotated[
+        float | None, typer.Option(min=0.001, help="Clock in MHz; default: one that is easily met.")
+    ] = None,
+    baud: Annotated[int | None, typer.Option(min=300, help="Rate of the line; default: the board's highest.")] = None,
     port: Annotated[str | None, typer.Option(help="Serial port; default: that of the board's USB bridge.")] = None,
     serial: Annotated[str | None, typer.Option(help="USB serial number, where several boards are plugged in.")] = None,
     flash: Annotated[bool, typer.Option("--flash", help="Write the flash, after a question; default: SRAM.")] = False,
