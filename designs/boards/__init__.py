@@ -38,7 +38,8 @@ class Board:
     (0: the part is not configured over JTAG). `high` are outputs that a design drives to one. `constraints` is the file
     with the pins: LPF, PCF, CST or CCF.
 
-    `usb` are the vendor:product ids of the bridge by which the board is recognised, in lower case. `cable` is
+    `usb` are the vendor:product ids of the bridge by which the board is recognised, in lower case; `product` is in the
+    name that the bridge gives itself, for a part without IDCODE whose bridge other boards have too. `cable` is
     openFPGALoader's name of the cable where `openfpgaloader`, its name of the board, does not imply it. `bridge` says
     what carries the serial port; `external` means pins for an adapter of the user's own. `serial_index` is which of the
     bridge's ports it is, in order of their names: of the two channels of an FTDI the last, the first is JTAG. `sram` is
@@ -69,6 +70,7 @@ class Board:
     flow: str = "open"
     aliases: tuple[str, ...] = ()
     usb: tuple[str, ...] = ()
+    product: str = ""
     cable: str = ""
     bridge: str = ""
     serial_index: int = -1
@@ -115,6 +117,7 @@ def load(name: str) -> Board:
             flow=device.get("flow", "open"),
             aliases=tuple(data.get("aliases", ())),
             usb=tuple(usb.get("ids", ())),
+            product=usb.get("product", ""),
             cable=usb.get("cable", ""),
             bridge=uart.get("bridge", ""),
             serial_index=uart.get("index", -1),

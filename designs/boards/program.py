@@ -148,6 +148,11 @@ def detect(board: Board, *, cable: Cable | None = None, serial: str | None = Non
     """
     probe = None if cable or board.openfpgaloader in _DFU else _choose(board, serial)
     if cable is None and board.idcode == 0:
+        if probe and not serial and board.product.lower() not in probe.product.lower():
+            raise NoBoard(
+                f"{_bridge(probe)} does not call itself {board.product}, as the bridge of {board.title} does; plug "
+                "that in, or choose this one with --serial if it is one"
+            )
         return Found(0, probe)
     status, output = _run([*_reach(board, cable, probe), "--detect"], ASK_S)
     if status != 0:
@@ -189,7 +194,8 @@ def load(
         )
     found = detect(board, cable=cable, serial=serial)
     check_part(board, found)
-    if flash and not (confirm and confirm(f"Write {bitstream.name} to the flash of {board.title}?")):
+    where = f", {_bridge(found.probe)}" if found.probe else f" at {cable.name}" if cable else ""
+    if flash and not (confirm and confirm(f"Write {bitstream.name} to the flash of {board.title}{where}?")):
         raise ProgramError("nothing was written: flash is only written after a yes; without --flash it goes into SRAM")
     sram = board.family == "ecp5" and not flash
     how = ["--write-flash"] if flash and (cable or board.openfpgaloader not in _DFU) else []
@@ -321,6 +327,10 @@ def _refuse(board: Board, cable: Cable | None, output: str) -> None:
     raise Failed(
         explain(f"programming {board.title} failed{detail}; build the bitstream again, check the cable", output)
     )
+
+
+def _bridge(probe: Probe) -> str:
+    return f"USB device {probe.usb}, serial number {probe.serial or 'none'}, product {probe.product or 'none'}"
 
 
 def _where(board: Board, cable: Cable | None) -> str:

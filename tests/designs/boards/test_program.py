@@ -283,8 +283,36 @@ def test_flash_after_a_yes(tool: StandIn, tmp_path: Path) -> None:
     tool.says(load=(0, "write to flash\nWriting: [====] 100.00%\nDone\n", ""))
     loaded = load(ecp5_file(tmp_path), BOARD, flash=True, confirm=lambda question: not asked.append(question))
     assert loaded.flash
-    assert asked == [f"Write design.bit to the flash of {BOARD.title}?"]
+    bridge = "USB device 0403:6015, serial number D00084, product ULX3S FPGA 12K v3.0.3"
+    assert asked == [f"Write design.bit to the flash of {BOARD.title}, {bridge}?"]
     assert tool.calls[-1][-2:] == ["--write-flash", str(tmp_path / "design.bit")]
+
+
+def test_flash_of_a_board_that_has_only_the_name_of_its_bridge(tool: StandIn, tmp_path: Path) -> None:
+    board, asked = boards.load("icebreaker"), list[str]()
+    path = tmp_path / "design.bin"
+    path.write_bytes(b"\x7e\xaa\x99\x7e")
+    tool.says(scan=(0, scan(OTHER), ""), load=(0, "Done\n", ""))
+
+    def write(serial: str | None = None) -> None:
+        load(path, board, flash=True, serial=serial, confirm=lambda question: not asked.append(question))
+
+    with pytest.raises(
+        NoBoard,
+        match=r"^USB device 0403:6010, serial number none, product Lattice FTUSB Interface Cable does not call itself "
+        r"iCEBreaker, .*--serial",
+    ):
+        write()
+    assert (asked, tool.calls) == ([], [["--scan-usb"]])
+    write("none")  # named, so it is meant
+    assert asked.pop().endswith("serial number none, product Lattice FTUSB Interface Cable?")
+    tool.says(scan=(0, scan((1, 7, *OTHER[2:5], "ib7Qd0", "ICEbreaker V1.0e")), ""))
+    write()
+    assert asked == [
+        f"Write design.bin to the flash of {board.title}, USB device 0403:6010, serial number ib7Qd0, product "
+        "ICEbreaker V1.0e?"
+    ]
+    assert tool.calls[-1] == ["-b", "ice40_generic", "--ftdi-serial", "ib7Qd0", "--write-flash", str(path)]
 
 
 HALF = r"; the flash may be half written: repeat with --flash$"
