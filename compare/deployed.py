@@ -13,12 +13,12 @@ from dataclasses import replace
 from compare import text
 from compare.grid import Table, table, without_empty
 from compare.record import Boundary, Stage
-from compare.rows import Figure, Row
+from compare.rows import RAN_ON, Figure, Row
 
-#: Condition of such a record: what the design ran on.
-RAN_ON = "ran_on"
+#: Values of the condition `ran_on` of such a record: what the design ran on.
 ON_BOARD, ON_SIMULATED = "board", "simulated board"
-#: Figure: cycles from the first byte of data off the line to the last one on it, of all items of a run together.
+#: Figure: cycles from the first byte of data off the line to the last one on it, of all items of a run together. The
+#: host's pauses are in it, so that it differs from run to run, on the simulated board as well.
 LINE = "cycles.line"
 
 
@@ -55,7 +55,8 @@ def _with_host(row: Row, seen: Figure | None) -> Row:
 def boards(runs: Iterable[Row]) -> Table:
     """Return the table of designs that ran on boards."""
     made = table(
-        "On boards: the chip's own counters apart from end to end, every output equal to the oracle in every bit",
+        "On boards: the chip's own counters apart from end to end, every output equal to the oracle in every bit; "
+        "cycles over the line have the host's pauses included",
         runs,
         {
             "case": lambda r: r.case,

@@ -31,6 +31,9 @@ _POWER_BOUNDARIES = (Boundary.CHIP, Boundary.BOARD, Boundary.SYSTEM)
 _PAPER = (Stage.PUBLISHED, Stage.DATASHEET)
 #: Condition of a row whose clock nobody routed: the clock that was assumed, Hz.
 ASSUMED_CLOCK = "assumed_clock_hz"
+#: Condition of a run on a board or on a simulated one: which of the two. Such runs differ by these and their clock.
+RAN_ON = "ran_on"
+_BY_RUN = ("baud", "items")
 _SAME_RUN_SECONDS = 3600
 #: Conditions that tell the configurations of one FPGA design apart: its multipliers, and the sides of their array.
 ARRAY = ("multipliers", "Tm", "Tn", "Tz", "Tr", "Tc")
@@ -206,7 +209,16 @@ class Row:
             self.boundary,
             self.conditions.get("board"),
             *(self.conditions.get(name) for name in (*ARRAY, PIPELINES, LAYER)),
+            *self._by_run,
         )
+
+    @property
+    def _by_run(self) -> tuple[Scalar, ...]:
+        """What tells runs of one design on one board apart: a short run is no newer form of a long one."""
+        if RAN_ON not in self.conditions:
+            return ()
+        clock = self.records[0].get("clock")
+        return (*(self.conditions.get(name) for name in _BY_RUN), clock.value if clock else None)
 
     @property
     def time(self) -> str:

@@ -9,10 +9,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compare.deployed import LINE, ON_BOARD, ON_SIMULATED, RAN_ON
+from compare.deployed import LINE, ON_BOARD, ON_SIMULATED
 from compare.provenance import make_provenance
 from compare.record import Boundary, Measurement, Record, Scalar, Stage
-from compare.rows import SIMULATION
+from compare.rows import RAN_ON, SIMULATION
 from designs.boards.bitstream import Built, sources_of
 from designs.boards.session import Outcome
 from designs.boards.subject import Counted

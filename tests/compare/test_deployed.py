@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from synthetic_records import DESIGN, kernel, measurement, record, routed, simulated
+from synthetic_records import DESIGN, kernel, measurement, record, routed, rows, simulated
 
 from compare import tables
 from compare.comparison import Comparison, compare
-from compare.deployed import LINE, ON_BOARD, ON_SIMULATED, RAN_ON
+from compare.deployed import LINE, ON_BOARD, ON_SIMULATED
 from compare.record import Boundary, Record, Stage
 from compare.referee import Refusal
+from compare.rows import RAN_ON, newest
 from compare.store import write_records
 from compare.writers import as_json
 
@@ -102,10 +103,27 @@ def test_json_has_every_run(tmp_path: Path) -> None:
 
 
 def test_a_newer_run_replaces_an_older_and_boards_stand_apart(tmp_path: Path) -> None:
-    old, new = ran(ON_SIMULATED, 10), ran(ON_SIMULATED, 20)
+    old, new = ran(ON_SIMULATED, 20, run_of="old"), ran(ON_SIMULATED, 20)
     new = replace(new, provenance=replace(new.provenance, time="2026-02-02T03:04:05+00:00"))
     other = ran(ON_SIMULATED, 30, board="other")
     found = compared(tmp_path, old, new, other)
     assert sorted((row["board"], row["items"]) for row in table_of(found)) == [("other", "30"), ("ulx3s-85f", "20")]
     assert found.superseded == 1
     assert len(found.everything) == 2
+
+
+def test_a_run_of_other_items_line_or_clock_replaces_nothing(tmp_path: Path) -> None:
+    """A user's short try stands beside the shipped run, on each of its rows."""
+    for on in (ON_BOARD, ON_SIMULATED):
+        shipped = ran(on, 10_000)
+        slower = ran(on, 10_000, slower=True)
+        clock = next(m for m in slower.measurements if m.quantity == "clock")
+        others = [m for m in slower.measurements if m is not clock]
+        slower = replace(slower, measurements=(*others, replace(clock, value=CLOCK / 2)))
+        tries = (ran(on, 300), ran(on, 10_000, baud=115_200), slower)
+        kept, fallen = newest([*rows(shipped, shipped=True), *rows(*tries)])
+        assert not fallen
+        assert len(kept) == (8 if on == ON_BOARD else 4)
+        again = ran(on, 10_000, seed=2)
+        kept, fallen = newest([*rows(shipped, shipped=True), *rows(again)])
+        assert [row.records[0] for row in kept] == [again] * len(kept)

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from compare.deployed import LINE, ON_SIMULATED, RAN_ON
+from compare.deployed import LINE, ON_SIMULATED
 from compare.provenance import repo_root
 from compare.record import Boundary, Stage
+from compare.rows import RAN_ON
 from compare.stale import StaleCheck
 from compare.store import read_store
 
