@@ -8,6 +8,7 @@ an Alveo card load the design themselves, by the bridge program of the project; 
 
 from __future__ import annotations
 
+import math
 import shutil
 import statistics
 from collections.abc import Callable, Iterator
@@ -59,13 +60,16 @@ def deploy(request: Request, *, say: Callable[[str], None], progress: Progress) 
     _check(request)
     name = boards.load(request.board).name
     case = request.case or subject.CASES[0]
+    mhz = subject.clock_mhz(case, name) if request.clock_mhz is None else request.clock_mhz
+    if not (math.isfinite(mhz) and mhz > 0):
+        raise BoardError(f"{name}: a clock of {mhz:g} MHz cannot be; give one above 0 with --clock")
     progress("generate RTL", 0, 1)
     folder = request.keep or repo_root() / "build" / f"{request.workload}-{case}-{name}"
     project = vendor.generate(
         subject.core(case),
         name,
         folder,
-        mhz=request.clock_mhz or subject.clock_mhz(case, name),
+        mhz=mhz,
         items=subject.items(case),
         baud=request.baud,
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from deploy_stand_ins import BAUD, CLOSED, ULX3S, Port, Programmer, detected, kept_bitstream, scan, subject
 
-from compare.deployed import LINE, ON_BOARD, RAN_ON
+from compare.deployed import LINE, ON_BOARD
 from compare.record import Boundary, Record, Stage
+from compare.rows import RAN_ON
 from compare.store import read_store
 from designs.boards.line_errors import Stalled
 from designs.boards.link import open_serial
@@ -286,6 +287,13 @@ def test_a_run_with_faults_is_no_measurement(tmp_path: Path, run: Run, port: Por
         (("deploy", "track", "--board", "icebreaker"), "is only programmed through its flash; say --flash"),
         (("deploy", "track", "--board", "ulx3s", "--flip", "2"), "Invalid value for '--flip'"),
         (("deploy", "track", "--board", "ulx3s", "--samples", "0"), "Invalid value for '--samples'"),
+        (("deploy", "track", "--board", "ulx3s", "--samples", "10000001"), "Invalid value for '--samples'"),
+        (("deploy", "track", "--board", "ulx3s", "--baud", "299"), "Invalid value for '--baud'"),
+        (("deploy", "track", "--board", "ulx3s", "--clock", "0"), "Invalid value for '--clock'"),
+        (("deploy", "track", "--board", "ulx3s", "--clock=-5"), "Invalid value for '--clock'"),
+        (("deploy", "track", "--board", "ulx3s", "--clock", "inf"), "a clock of inf MHz cannot be"),
+        (("deploy", "track", "--board", "vc709", "--clock", "0"), "Invalid value for '--clock'"),
+        (("deploy", "track", "--board", "vc709", "--clock", "inf"), "a clock of inf MHz cannot be"),
     ],
 )  # fmt: skip
 def test_misuse_is_one_message(run: Run, words: tuple[str, ...], message: str) -> None:
