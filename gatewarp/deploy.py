@@ -24,12 +24,12 @@ from designs.boards.ecp5 import fingerprint
 from designs.boards.faults import FaultyStream
 from designs.boards.identity import Identity
 from designs.boards.link import Link, open_serial
-from designs.boards.program import Cable
-from designs.boards.serial_line import Stream
+from designs.boards.program import Cable, Found
+from designs.boards.serial_line import SerialStream, Stream
 from designs.boards.subject import Subject
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Runs, record
-from gatewarp.ports import port_of
+from gatewarp.ports import port_of, when_back
 from gatewarp.power import Power
 from workloads.api import Progress, UnknownNameError
 
@@ -41,8 +41,12 @@ SUBJECTS: Mapping[str, str] = {
     "track": "hls.track.on_board",
 }
 
-#: Runs of all items on a real board, for a median; a simulated one does the same each time.
+#: Runs of all items on a real board, for a median; a simulated chip counts the same each time, but for the
+#: host's pauses on the line.
 RUNS = 5
+
+#: Rate at which a port is opened to see whether it can be; every adapter has it.
+LOOK_BAUD = 115_200
 
 
 class WrongDesign(RuntimeError):
@@ -120,7 +124,7 @@ def deploy(
     check(request, subject)
     board = boards.load(request.board)
     if not request.simulated:
-        program.check_part(board, program.detect(board, serial=request.serial))  # before anything that takes minutes
+        _find(request, board)  # before anything that takes minutes
     built, simulator = _bitstream(request, subject, board, say, progress)
     case = built.core.case
     say(
@@ -135,9 +139,13 @@ def deploy(
             built.path, board, cable=cable, serial=request.serial, flash=request.flash, confirm=confirm
         )
         say(f"programmed {board.title}{' (simulated)' if cable else ''} in {loaded.seconds:.1f} s")
-        port = port or port_of(board, loaded.found, request.port)
-        stream = stack.enter_context(_line(port, built.baud, request.faults))
-        link = Link(stream)
+
+        def opened() -> tuple[str, SerialStream]:
+            name = port or port_of(board, loaded.found, None)
+            return name, open_serial(name, built.baud)
+
+        port, line = opened() if cable else when_back(opened)
+        link = Link(_faulty(stack.enter_context(line), request.faults))
         identity = link.identify()
         check_identity(identity, built)
         say(f"identified {identity.name} on {port}, design {identity.design[:16]}, {built.baud:,} baud")
@@ -238,15 +246,25 @@ def _simulated(board: Board, built: Built, simulator: Path) -> Iterator[tuple[Ca
         yield here.cable, here.serial_port
 
 
-@contextmanager
-def _line(port: str, baud: int, faults: Faults) -> Iterator[Stream]:
+def _find(request: Request, board: Board) -> None:
+    """Refuse a real board that is not there, and a port that cannot be opened. Errors: ProgramError, PortError."""
+    if request.port or board.bridge == "external":
+        # First, since a look over JTAG may take the port away from the program that has it.
+        with open_serial(port_of(board, Found(0, None), request.port), LOOK_BAUD):
+            pass
+    found = program.detect(board, serial=request.serial)
+    program.check_part(board, found)
+    if not request.port:
+        with when_back(lambda: open_serial(port_of(board, found, None), LOOK_BAUD)):
+            pass
+
+
+def _faulty(stream: Stream, faults: Faults) -> Stream:
     """The serial port, with faults put in between when there are any."""
-    with open_serial(port, baud) as stream:
-        if not faults.any:
-            yield stream
-            return
-        rates = {name: getattr(faults, name) for name in ("flip", "drop", "repeat", "delay")}
-        yield FaultyStream(stream, faults.seed, unplug_after=faults.unplug_after, **rates)
+    if not faults.any:
+        return stream
+    rates = {name: getattr(faults, name) for name in ("flip", "drop", "repeat", "delay")}
+    return FaultyStream(stream, faults.seed, unplug_after=faults.unplug_after, **rates)
 
 
 def run_items(
