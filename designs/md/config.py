@@ -69,12 +69,12 @@ class Engine:
         raise EngineError(f"engine {self.name}: {what} of {value}; it must be {limit}")
 
 
-#: Engines by name. That of ulx3s has as many pipelines as are routed in reasonable time; `argon_40` has as many as the
-#: chip of Yang et al. (SC'19).
+#: Engines by name. That of ulx3s fills its part; `argon_40` has as many pipelines as the chip of Yang
+#: et al. (SC'19).
 PRESETS: Mapping[str, Engine] = {
     engine.name: engine
     for engine in (
-        Engine("ulx3s_lj864", workers=4, filters=16, capacity=24),
+        Engine("ulx3s_lj864", workers=5, filters=16, capacity=24),
         Engine("argon_40", workers=40, filters=8, capacity=112, huge=True),
     )
 }
