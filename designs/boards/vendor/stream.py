@@ -1,6 +1,6 @@
 """The host's end of a bridge: the byte port of a PYNQ board or an Alveo card as a stream for `Link`.
 
-with open_bridge("192.168.2.99:2000") as stream: Link(stream)
+with open_bridge("127.0.0.1:2000") as stream: Link(stream)
 """
 
 from __future__ import annotations
