@@ -2,7 +2,7 @@
 
     project = generate(core, "vc709", folder, mhz=150, items=Items(1, 1))
     built = build(project)                      where Vivado or Vitis is installed; else MissingTool says how to go on
-    stream = open_bridge("127.0.0.1:2000")   PYNQ-Z2 and Alveo; the VC709 is a serial port like any other
+    stream = open_bridge("127.0.0.1:2000")      PYNQ-Z2 and Alveo; the VC709 is a serial port like any other
     deploy_steps(project)                       the same in words
 
 All of them carry the frames of the shell, so the host's side is `designs.boards.link` unchanged. On the PYNQ-Z2 and the
