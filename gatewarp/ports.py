@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
 from designs.boards import Board
-from designs.boards.line_errors import NoPort
+from designs.boards.line_errors import NoPort, PortBusy, PortForbidden
 from designs.boards.program import Found
 from designs.boards.serial_line import ports
+
+#: Seconds that a port may be away. The bridge of a ULX3S is programmer and port in one: openFPGALoader takes the port's
+#: driver off it and puts it back, udev then gives the rights, and a modem manager may look at the new port first.
+AWAY_S = 5.0
+
+T = TypeVar("T")
+
+
+def when_back(act: Callable[[], T]) -> T:
+    """Do something with a port that programming may have taken away: again until it works, for `AWAY_S` at most.
+
+    Errors: those of `act`; NoPort, PortForbidden and PortBusy only once the time is over.
+    """
+    end = time.monotonic() + AWAY_S
+    while True:
+        try:
+            return act()
+        except (NoPort, PortForbidden, PortBusy):
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.1)
 
 
 def port_of(board: Board, found: Found, given: str | None) -> str:

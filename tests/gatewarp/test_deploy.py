@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pty
 from collections.abc import Callable, Iterator
@@ -15,9 +16,9 @@ from compare.deployed import LINE, ON_BOARD
 from compare.record import Boundary, Record, Stage
 from compare.rows import RAN_ON
 from compare.store import read_store
-from designs.boards.line_errors import Stalled
+from designs.boards.line_errors import NoPort, PortBusy, PortError, PortForbidden, Stalled
 from designs.boards.link import open_serial
-from gatewarp import cli, deploy
+from gatewarp import board_record, cli, deploy
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -34,6 +35,7 @@ def programmer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programmer:
 def port(monkeypatch: pytest.MonkeyPatch) -> Port:
     made = Port()
     monkeypatch.setattr(deploy, "open_serial", made)
+    monkeypatch.setattr(deploy, "port_of", lambda board, found, given: given or "/dev/x")
     return made
 
 
@@ -44,6 +46,8 @@ def run(
     """The command line in this process: exit code, standard output, standard error."""
     monkeypatch.setenv("GATEWARP_RESULTS", str(tmp_path / "results"))
     monkeypatch.setattr(deploy, "subject_of", lambda workload: subject())
+    # The board in Python counts no cycles of the line; tests/gatewarp/test_board_record.py has that check.
+    monkeypatch.setattr(board_record, "LONG_SECONDS", math.inf)
 
     def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["gatewarp", *map(str, words)])
@@ -71,7 +75,7 @@ def test_a_board_is_programmed_run_checked_and_recorded(
                                    "--power-source", "bench supply", "--power-boundary", "board"))  # fmt: skip
     assert code == 0, err
     assert "track/four on ulx3s-85f: 100 hits, every bit equal to the oracle" in out
-    assert port.opened == [("/dev/x", BAUD)]
+    assert port.opened == [("/dev/x", deploy.LOOK_BAUD), ("/dev/x", BAUD)]
     assert programmer.calls[-1][-1].endswith("four.bit")
     assert not any("flash" in word for call in programmer.calls for word in call)
     (made,) = records(tmp_path)
@@ -115,7 +119,7 @@ def test_boards_that_cannot_be_programmed(
     code, _, err = run(*on_ulx3s(tmp_path, "--port", "/dev/x"))
     assert code == 1
     assert message in " ".join(err.split())
-    assert not port.opened
+    assert port.opened == [("/dev/x", deploy.LOOK_BAUD)]
     assert not records(tmp_path)
 
 
@@ -160,7 +164,7 @@ def test_one_of_two_boards_is_chosen_by_its_serial_number(
     ],
 )
 def test_bitstreams_that_are_refused_before_anything_is_sent(
-    tmp_path: Path, run: Run, programmer: Programmer, changes: dict[str, object], message: str
+    tmp_path: Path, run: Run, port: Port, programmer: Programmer, changes: dict[str, object], message: str
 ) -> None:
     path = kept_bitstream(tmp_path, **changes)
     code, _, err = run("deploy", "track", "--board", "ulx3s", "--case", "four", "--bitstream", path)
@@ -169,7 +173,7 @@ def test_bitstreams_that_are_refused_before_anything_is_sent(
     assert not any(str(path) in call for call in programmer.calls)
 
 
-def test_a_bitstream_that_nothing_is_known_of(tmp_path: Path, run: Run) -> None:
+def test_a_bitstream_that_nothing_is_known_of(tmp_path: Path, run: Run, port: Port) -> None:
     path = kept_bitstream(tmp_path)
     for damaged in ("", "5", "[]", "{}", "null", '{"workload": "track"}'):
         path.with_suffix(".json").write_text(damaged)
@@ -212,13 +216,47 @@ def test_a_serial_port_that_is_busy(tmp_path: Path, run: Run, terminal: str) -> 
     assert f"{terminal} is in use by another program" in err
 
 
-def test_a_serial_port_that_is_not_there(tmp_path: Path, run: Run) -> None:
+def test_a_serial_port_that_is_not_there(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, programmer: Programmer
+) -> None:
+    monkeypatch.setattr(deploy, "_bitstream", lambda *_: pytest.fail("built before the port was found"))
+    monkeypatch.setattr("gatewarp.ports.AWAY_S", 0.0)
     code, _, err = run(*on_ulx3s(tmp_path, "--port", "/dev/none"))
     assert (code, "no serial port /dev/none" in err) == (1, True)
     code, _, err = run(*on_ulx3s(tmp_path))
     assert code == 1
     assert "no serial port of Radiona ULX3S" in err
     assert "name one with --port" in err
+    assert not any(word.endswith("four.bit") for call in programmer.calls for word in call)
+
+
+@pytest.mark.parametrize("error", [NoPort, PortForbidden, PortBusy])
+@pytest.mark.parametrize("given", [True, False])
+def test_a_port_that_programming_takes_away_for_a_while(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, given: bool, error: type[PortError]
+) -> None:
+    """It is there for the first look, away after programming, and back in time or not."""
+    made, away, asked = Port(), 3, list[str]()
+
+    def there(*_: object) -> str:
+        if made.opened and len(asked) < away:
+            asked.append("too early")
+            raise error("the port is away")
+        return "/dev/x"
+
+    def opening(name: str, baud: int) -> Port:
+        return made(there() if given else name, baud)
+
+    monkeypatch.setattr(deploy, "open_serial", opening)
+    if not given:
+        monkeypatch.setattr(deploy, "port_of", there)
+    code, _, err = run(*on_ulx3s(tmp_path, *(["--port", "/dev/x"] if given else [])))
+    assert code == 0, err
+    assert (len(asked), len(made.opened)) == (3, 2)
+    made, away = Port(), 1_000_000
+    monkeypatch.setattr("gatewarp.ports.AWAY_S", 0.25)
+    code, _, err = run(*on_ulx3s(tmp_path, *(["--port", "/dev/x"] if given else [])))
+    assert (code, err.strip().splitlines()[-1]) == (1, "error: the port is away")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +334,7 @@ def test_a_run_with_faults_is_no_measurement(tmp_path: Path, run: Run, port: Por
         (("deploy", "track", "--board", "vc709", "--clock", "inf"), "a clock of inf MHz cannot be"),
     ],
 )  # fmt: skip
-def test_misuse_is_one_message(run: Run, words: tuple[str, ...], message: str) -> None:
+def test_misuse_is_one_message(run: Run, port: Port, words: tuple[str, ...], message: str) -> None:
     code, _, err = run(*words)
     assert code == 2, err
     assert message in " ".join(err.split())
