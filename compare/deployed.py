@@ -17,6 +17,8 @@ from compare.rows import RAN_ON, Figure, Row
 
 #: Values of the condition `ran_on` of such a record: what the design ran on.
 ON_BOARD, ON_SIMULATED = "board", "simulated board"
+#: Condition: where the clock of a board is known from, when no instrument measured it: `nominal: ...`.
+CLOCK_BASIS, NOMINAL = "clock_basis", "nominal"
 #: Figure: cycles from the first byte of data off the line to the last one on it, of all items of a run together. The
 #: host's pauses are in it, so that it differs from run to run, on the simulated board as well.
 LINE = "cycles.line"
@@ -92,6 +94,7 @@ def evidence(row: Row) -> str:
     """How it is known, what the line lost, and whether the sources have changed since."""
     stage = Stage.SIMULATED if is_simulated(row) else Stage.MEASURED
     said = [f"{stage} on the simulated board, cycles only" if is_simulated(row) else f"{stage} on the board"]
+    said += ["clock nominal"] if str(row.conditions.get(CLOCK_BASIS, "")).startswith(NOMINAL) else []
     again = row.conditions.get("frames_resent")
     if isinstance(again, int) and again:
         said.append(f"{again:,} frames sent again")

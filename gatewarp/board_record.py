@@ -1,6 +1,8 @@
 """The record of runs on a board: what the chip counted apart from what the host saw.
 
 On the simulated board there are cycles and no times: no clock of the world ran. Their stage is `simulated`.
+The clock of a real board is what its PLL is set to; no instrument measures it, and a record says so. It only must not
+contradict the host's clock.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compare.deployed import LINE, ON_BOARD, ON_SIMULATED
-from compare.provenance import make_provenance
+from compare.deployed import CLOCK_BASIS, LINE, NOMINAL, ON_BOARD, ON_SIMULATED
+from compare.provenance import make_provenance, repo_root
 from compare.record import Boundary, Measurement, Record, Scalar, Stage
 from compare.rows import RAN_ON, SIMULATION
 from designs.boards.bitstream import Built, sources_of
@@ -24,6 +26,19 @@ LAUNCH = "serial"
 
 #: Modules of the host's side that determine what is counted and how it is checked.
 _HOST = ("frames", "identity", "link", "pace", "serial_line", "session", "window")
+
+#: What determines the cycles of a simulated board besides.
+_SIMULATED = ("designs/boards/simulated/main.cpp", "designs/boards/simulated/simulator.py")
+
+#: Crystals of board and host together are off by less than this.
+CRYSTALS = 0.01
+
+#: From so many seconds on, the line is busy for at least this fraction of what the host sees.
+LONG_SECONDS, BUSY = 0.5, 0.5
+
+
+class ClockContradictedError(ValueError):
+    """The cycles that the chip counted do not fit the seconds of the host at the clock that it should have."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +71,11 @@ def record(
     seed: int,
     power: Power | None = None,
 ) -> Record:
-    """The record of some runs. `sources` determine the core. Errors: ValueError for none."""
+    """The record of some runs. `sources` determine the core. Errors: ValueError for none, ClockContradictedError."""
     if not runs.outcomes:
         raise ValueError("no run to make a record of")
+    if not simulated:
+        check_clock(built, runs)
     core, board, stage = built.core, built.board, Stage.SIMULATED if simulated else Stage.MEASURED
     made = [*_on_chip(built, runs, stage), *(() if simulated else _in_time(built, runs))]
     instrument = "counters of the shell on the simulated board" if simulated else "counters of the shell, host's clock"
@@ -75,12 +92,40 @@ def record(
         conditions={**core.conditions, **_conditions(built, runs, simulated), "seed": seed, **drawn},
         provenance=make_provenance(
             command,
-            [*sources, *sources_of(board), *(f"designs/boards/{name}.py" for name in _HOST)],
+            [
+                *sources,
+                *sources_of(board),
+                *(f"designs/boards/{name}.py" for name in _HOST),
+                *(_simulator(built) if simulated else ()),
+            ],
             versions("pyosys", "verilator"),
             source=instrument,
         ),
         measurements=tuple(made),
     )
+
+
+def check_clock(built: Built, runs: Runs) -> None:
+    """Compare the chip's cycles over the line with the host's seconds of the same run. Errors: ClockContradictedError.
+
+    The chip counts from its first byte in to its last byte out, the host from before the one to after the other.
+    """
+    clock = built.clocking.frequency_hz
+    for each in runs.outcomes:
+        chip, host = each.line.cycles / clock, each.line.seconds
+        if chip > host * (1 + CRYSTALS) or (host > LONG_SECONDS and chip < host * BUSY):
+            raise ClockContradictedError(
+                f"{built.board.name}: the chip counted {each.line.cycles:,} cycles over the line, {chip:.4g} s "
+                f"at its nominal {clock / 1e6:.4g} MHz, the host saw {host:.4g} s: one of the clocks is wrong, and no "
+                "record is made; program the board again, and check that its oscillator is the one in docs/boards.md"
+            )
+
+
+def _simulator(built: Built) -> Iterator[str]:
+    """Repository-relative files that only a simulation has: the PLL's stand-in, the main program."""
+    for path in built.clocking.simulated_sources:
+        yield path.relative_to(repo_root()).as_posix()
+    yield from _SIMULATED
 
 
 def _conditions(built: Built, runs: Runs, simulated: bool) -> dict[str, Scalar]:
@@ -107,6 +152,7 @@ def _conditions(built: Built, runs: Runs, simulated: bool) -> dict[str, Scalar]:
         "frames_received": last.received,
         "frames_resent": last.data_again,
         "frames_bad": last.bad,
+        **({} if simulated else {CLOCK_BASIS: f"{NOMINAL}: {built.clocking.how}"}),
     }
 
 
@@ -120,7 +166,7 @@ def _on_chip(built: Built, runs: Runs, stage: Stage) -> Iterator[Measurement]:
 
 
 def _in_time(built: Built, runs: Runs) -> Iterator[Measurement]:
-    """Rates and times of a real board: of the chip at the clock that its PLL makes, and as the host saw them."""
+    """Rates and times of a real board: of the chip at the nominal clock, and as the host saw them."""
     clock, stage = built.clocking.frequency_hz, Stage.MEASURED
     if runs.intervals:
         rates = [clock / interval for interval in runs.intervals]
