@@ -213,7 +213,7 @@ def sources_of(board: Board) -> list[str]:
     files = [*shell_sources(), *(here / f"{name}.py" for name in _CODE), here / "shell/top.py", board.constraints]
     files += [path for path in (here / f"{board.name}.toml", here / f"later/{board.name}.toml") if path.is_file()]
     files += source(_PLL[board.family]) if board.family in _PLL else []
-    if board.family != "ecp5":
+    if board.family in _PLL and board.family != "ecp5":
         files += [here / "plls.py", *sorted((here / "families").glob("*.py"))]
     own = [path.relative_to(root).as_posix() for path in files if path.is_relative_to(root)]
     names = [*_FLOW, "ice40"] if board.family == "ice40" else _FLOW
