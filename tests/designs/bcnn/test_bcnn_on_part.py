@@ -41,7 +41,7 @@ def test_layers_are_synthesised_one_by_one(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_cannot_be_is_refused_before_any_tool_runs() -> None:
     with pytest.raises(DoesNotFit, match=r"ice40up5k has too few .* fc1 .* choose a larger part"):
         next(stream.build_part("binarynet", part="ice40up5k"))
-    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
+    with pytest.raises(BoardError, match=r"lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
         next(stream.build_part("digits", part="lfe5u-85f"))
     with pytest.raises(UnknownNameError, match="unknown part 'xc7z'; valid: lfe5u-85f, ice40up5k, xc7z020"):
         next(stream.build_part("digits", part="xc7z"))

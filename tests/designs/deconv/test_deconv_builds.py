@@ -38,7 +38,7 @@ def test_parts_have_their_engines() -> None:
         DoesNotFit, match=r"gan3d: reverse_loop has no engine for xc7z020 .*; there are xc7z020 for z7020"
     ):
         next(reverse_loop.build_part("gan3d", part="xc7z020"))
-    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
+    with pytest.raises(BoardError, match=r"lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
         next(reverse_loop.build_part("digits", part="lfe5u-85f"))
     with pytest.raises(UnknownNameError, match="unknown part 'xc7z'"):
         reverse_loop.fits_part("digits", "xc7z")

@@ -34,7 +34,7 @@ def test_cases_have_their_part() -> None:
     assert not range_limited.fits_part("argon20k", "xc7vx690t")
     with pytest.raises(DoesNotFit, match="lj864: no engine of it is meant for xcvu9p; there are xcvu9p for argon20k"):
         next(range_limited.build_part("lj864", part="xcvu9p"))
-    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
+    with pytest.raises(BoardError, match=r"lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
         next(range_limited.build_part("lj864", part="lfe5u-85f"))
     with pytest.raises(UnknownNameError, match="unknown part 'xcvu'"):
         range_limited.fits_part("argon20k", "xcvu")

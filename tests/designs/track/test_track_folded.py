@@ -199,7 +199,7 @@ def test_bad_input_is_refused_before_any_tool_runs(monkeypatch: pytest.MonkeyPat
             DoesNotFit, match=r"ice40up5k: 26 multipliers, of which layer2 has 14, against 8; .* fold it"
         ):
             next(folded.build_part("embed", part="ice40up5k"))
-    with pytest.raises(BoardError, match="lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
+    with pytest.raises(BoardError, match=r"lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
         next(folded.build_part("embed", part="lfe5u-85f"))
     with pytest.raises(UnknownNameError, match="unknown part 'xc7z'"):
         next(folded.build_part("embed", part="xc7z"))
