@@ -101,7 +101,7 @@ def deploy(
     with progress_bar() as progress:
         done = deploying.deploy(
             request,
-            say=lambda said: err.print(said, highlight=False, markup=False),
+            say=_say,
             progress=progress,
             confirm=_confirm,
         )

@@ -29,6 +29,7 @@ from designs.boards.serial_line import SerialStream, Stream
 from designs.boards.subject import Subject
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Runs, record
+from gatewarp.plugged import SIMULATED
 from gatewarp.ports import port_of, when_back
 from gatewarp.power import Power
 from workloads.api import Progress, UnknownNameError
@@ -178,7 +179,7 @@ def check(request: Request, subject: Subject) -> None:
             raise BoardError(f"{name} is for a real board; leave it out with --simulated")
     if request.power is not None:
         raise BoardError("a simulated board draws no power: leave --power-... out, or leave --simulated out")
-    if board.family != "ecp5":
+    if board.family not in SIMULATED:
         raise BoardError(f"{board.name}: only boards with an ECP5 can be simulated; leave --simulated out")
 
 

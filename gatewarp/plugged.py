@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from serial.tools import list_ports
-
 from designs import boards
 from designs.boards import Board
 from designs.boards.program import probes
 from designs.boards.program_errors import udev_rule
+from gatewarp.ports import usb_ports
 
 #: Families of which a board can be simulated.
 SIMULATED = ("ecp5",)
@@ -40,9 +39,8 @@ def plugged() -> Iterator[Plugged]:
         if names := _boards_with(known, usb):
             rule = f"permission denied; add to /etc/udev/rules.d/70-gatewarp.rules: {udev_rule(usb)}"
             yield Plugged(usb, "", names, _ports(usb, ""), rule)
-    for port in list_ports.comports():  # adapters that only carry a serial port
-        usb = f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else ""
-        names = _boards_with(known, usb) if usb else ()
+    for usb, port in usb_ports():  # adapters that only carry a serial port
+        names = _boards_with(known, usb)
         if names and usb not in {each for each, _ in seen} and usb not in closed:
             yield Plugged(usb, port.serial_number or "", names, (port.device,))
 
@@ -57,5 +55,5 @@ def _boards_with(known: Sequence[Board], usb: str) -> tuple[str, ...]:
 
 
 def _ports(usb: str, serial: str) -> tuple[str, ...]:
-    here = [p for p in list_ports.comports() if p.vid is not None and f"{p.vid:04x}:{p.pid:04x}" == usb]
+    here = [port for each, port in usb_ports() if each == usb]
     return tuple(sorted(p.device for p in here if not serial or p.serial_number in (serial, None)))

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
+
 from designs.boards import Board
 from designs.boards.line_errors import NoPort, PortBusy, PortForbidden
 from designs.boards.program import Found
@@ -56,11 +59,13 @@ def port_of(board: Board, found: Found, given: str | None) -> str:
     )
 
 
-def _of_bridge(board: Board, found: Found) -> list[str]:
-    from serial.tools import list_ports
+def usb_ports() -> list[tuple[str, ListPortInfo]]:
+    """All serial ports behind USB, each with the ids (vendor:product) of its bridge."""
+    return [(f"{p.vid:04x}:{p.pid:04x}", p) for p in list_ports.comports() if p.vid is not None]
 
-    usb = [port for port in list_ports.comports() if port.vid is not None]
-    here = [port for port in usb if f"{port.vid:04x}:{port.pid:04x}" in board.usb]
+
+def _of_bridge(board: Board, found: Found) -> list[str]:
+    here = [port for usb, port in usb_ports() if usb in board.usb]
     wanted = found.probe.serial if found.probe else ""
     named = [port for port in here if wanted and port.serial_number == wanted]
     chosen = named or here
