@@ -123,6 +123,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--cases", nargs="*", default=list(LAYERS))
+    parser.add_argument("--batches", nargs="*", type=int, default=list(BATCHES), help="the table keeps its others")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--top", type=int, default=1)
     told = parser.parse_args()
@@ -130,16 +131,14 @@ def main() -> None:
     table: dict[str, dict[str, list[mma.Choice]]] = mma_tuned.known()
     for case in told.cases:
         tuner = Tuner(device, case)
-        batches = [n for n in BATCHES if n <= LARGEST.get(case, max(BATCHES))]
+        batches = [n for n in told.batches if n <= LARGEST.get(case, n)]
         layers = range(len(LAYERS[case]))
         tuner.compile([p for index in layers for n in (*batches, _FEW) for p in tuner.placed(index, n)])
         for index in layers:
-            own: dict[str, list[mma.Choice]] = {}
+            own = table.setdefault(mma_tuned.key(LAYERS[case][index], ARITHMETIC), {})
             for n in batches:
                 if time.monotonic() < end:
                     own[str(n)] = tuner.best(index, n, told.top)
-            if len(own) == len(batches):
-                table[mma_tuned.key(LAYERS[case][index], ARITHMETIC)] = own
         mma_tuned.write(
             told.out, table, {"device": device.info.name, "what": f"fastest median device times, {ARITHMETIC}"}
         )
