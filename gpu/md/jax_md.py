@@ -41,6 +41,9 @@ SOURCES = ("gpu/md/jax_md.py", "gpu/md/outside.py")
 FORMATS = ("Dense", "OrderedSparse")
 #: `dr_threshold` as a part of the cutoff.
 THRESHOLD = 0.2
+#: Places in a list for each neighbour at the start: JAX-MD's usual number; and of a melt, which starts as a crystal,
+#: where all particles have equally many neighbours: with the usual number its lists were full after some hundred steps.
+ROOM, MELTING_ROOM = 1.25, 1.5
 #: Of more particles, only the first format is tried; launches of more particles times steps would take seconds each.
 MANY, LONGEST = 10_000, 20_000_000
 
@@ -118,6 +121,7 @@ class JaxSimulation(OutsideSimulation):
         jax, partition, simulate, smap, space = _modules()
         jnp, system = jax.numpy, problem.system
         self._jax, self.skin = jax, problem.skin(part)
+        self.room = MELTING_ROOM if problem.case.startswith("melt") else ROOM
         box = jnp.asarray(system.box, jnp.float32)
         displacement, shift = space.periodic(box)
         several = len(system.species) > 1
@@ -133,7 +137,7 @@ class JaxSimulation(OutsideSimulation):
             **given,
         )
         self._lists = partition.neighbor_list(
-            displacement, box, system.cutoff, self.skin, 1.25, format=getattr(partition.NeighborListFormat, kind)
+            displacement, box, system.cutoff, self.skin, self.room, format=getattr(partition.NeighborListFormat, kind)
         )
         self._begin, step = simulate.nve(of_list, shift, dt=system.step)
         self._masses = jnp.asarray(system.masses() / system.acceleration, jnp.float32)[:, None]
@@ -189,6 +193,7 @@ class JaxSimulation(OutsideSimulation):
             "skin": round(self.skin, 6),
             "look_interval": 1,
             "list_criterion": "rebuilt once a particle has moved half of dr_threshold, looked at after every step",
+            "list_spare": self.room,
             "list_room": math.prod(self._near.idx.shape) if self._near is not None else None,
             "device_times": TIMES,
             "io": "float32 x 6 a particle in and out",

@@ -144,9 +144,12 @@ def _window(runner: Any, clock: Callable[[], int]) -> tuple[int, float]:
         runner.launch(0)
     runner.finish()
     each = max(clock() - begin, 1) / 1e9 / usual
-    status = runner.status()
-    interval = status.steps / status.builds if status.builds else 1.0
-    wanted = math.ceil(BUILDS * interval / runner.batch)
-    fewest = math.ceil(FEWEST_BUILDS * interval / runner.batch)
-    launches = max(usual, min(wanted, max(fewest, int(WINDOW_SECONDS / each))))
+    status, most = runner.status(), int(WINDOW_SECONDS / each)
+    if status.builds:
+        interval = status.steps / status.builds
+        wanted = math.ceil(BUILDS * interval / runner.batch)
+        fewest = math.ceil(FEWEST_BUILDS * interval / runner.batch)
+        most = min(wanted, max(fewest, most))
+    # Builds that are not counted may be rare, and seeing the end may cost much: then as many launches as time allows.
+    launches = max(usual, most)
     return launches, launches * each

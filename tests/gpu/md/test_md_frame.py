@@ -215,6 +215,22 @@ def test_rates_hold_the_builds_of_lists(batch):
     assert all(count * batch == said["window_steps"] for count in runner.asked)
 
 
+class _Framework(_Clocked):
+    """One that does not count its lists, and takes 100 ms to say that it is done."""
+
+    def finish(self):
+        self.now += 100_000_000
+
+    def status(self):
+        return Status(self.steps, None, "")
+
+
+def test_windows_of_frameworks_are_long():
+    runner, said = _Framework(1000), {}
+    _, host = session.sustained(runner, said, lambda: runner.now)
+    assert host.value == pytest.approx(1e9 / (1000 + 100_000 / 17), rel=0.08)
+
+
 def _setting(name, seconds, monkeypatch_forces=1.0, error=None):
     about = problem(TIGHT)
 
