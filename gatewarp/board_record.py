@@ -28,7 +28,7 @@ LAUNCH = "serial"
 _HOST = ("frames", "identity", "link", "pace", "serial_line", "session", "window")
 
 #: What determines the cycles of a simulated board besides.
-_SIMULATED = ("designs/boards/simulated/main.cpp", "designs/boards/simulated/simulator.py")
+_SIMULATED = tuple(f"designs/boards/simulated/{name}" for name in ("main.cpp", "process.h", "simulator.py"))
 
 #: Crystals of board and host together are off by less than this.
 CRYSTALS = 0.01

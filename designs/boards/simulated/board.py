@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any, Self
 
 from designs.boards import Board, BoardError
 from designs.boards.ecp5 import by_idcode
@@ -76,10 +77,23 @@ class SimulatedBoard:
         self._lock = threading.RLock()
         self._host_side = self._device_side = self._lifeline = -1
 
-    def __enter__(self) -> SimulatedBoard:
+    def _open_line(self) -> None:
         self._host_side, self._device_side = os.openpty()
         tty.setraw(self._device_side)
         self.serial_port = os.ttyname(self._device_side)
+
+    def _line(self) -> tuple[list[str], tuple[int, ...]]:
+        """Options of the simulator that tell it of the line, and the files that it needs for that."""
+        return ["--terminal", str(self._host_side)], (self._host_side,)
+
+    def _close_line(self) -> None:
+        for end in (self._host_side, self._device_side):
+            with contextlib.suppress(OSError):
+                os.close(end)
+        self._host_side = self._device_side = -1
+
+    def __enter__(self) -> Self:
+        self._open_line()
         self._leave = threading.Event()
         self._drain = threading.Thread(target=self._lose_bytes, name="serial", daemon=True)
         self._drain.start()
@@ -108,10 +122,7 @@ class SimulatedBoard:
         self._stop()
         self._leave.set()
         self._drain.join()
-        for end in (self._host_side, self._device_side):
-            with contextlib.suppress(OSError):
-                os.close(end)
-        self._host_side = self._device_side = -1
+        self._close_line()
 
     def stop_clock(self, stopped: bool = True) -> None:
         """Let the oscillator fail, or run again: the design hangs in the middle of whatever it does."""
@@ -127,15 +138,15 @@ class SimulatedBoard:
             if program is None:
                 return
             self._lose()  # what the host sent before; what an old design sent still waits for the host
-            terminal = str(self._host_side)
+            line, files = self._line()
             lifeline, end = os.pipe()
             self._lifeline = end
-            command = [str(program), "--terminal", terminal, "--lifeline", str(lifeline)]
+            command = [str(program), *line, "--lifeline", str(lifeline)]
             self._process = subprocess.Popen(
                 [*command, "--awake-ms", str(self._awake_ms)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                pass_fds=(self._host_side, lifeline),
+                pass_fds=(*files, lifeline),
                 start_new_session=True,
             )
             os.close(lifeline)
@@ -157,7 +168,10 @@ class SimulatedBoard:
                 output, _ = process.communicate()
             os.close(self._lifeline)
             with contextlib.suppress(ValueError):
-                self.runs.append(Run(**json.loads(output)))
+                self._ended(json.loads(output))
+
+    def _ended(self, report: dict[str, Any]) -> None:
+        self.runs.append(Run(**report))
 
     def _lose_bytes(self) -> None:
         """Take what the host sends while no design runs: the bridge sends it on, and nobody listens."""

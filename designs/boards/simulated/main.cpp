@@ -20,20 +20,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <deque>
 #include <fcntl.h>
 #include <poll.h>
-#include <string>
 #include <unistd.h>
 
 #include "Vtop.h"
 #include "pins.h"  // CLOCKS_PER_BIT, PIN_CLOCK, PIN_TO_FPGA, PIN_FROM_FPGA, QUIET_PINS
+#include "process.h"
 #include "verilated.h"
 
 namespace {
@@ -41,18 +38,6 @@ namespace {
 constexpr int SLICE = 2000;        // cycles between looks at the clock and the terminal
 constexpr int NAP_MS = 20;
 constexpr size_t QUEUE = 1 << 20;  // bytes for a host that does not read
-
-volatile std::sig_atomic_t stopped = 0;
-volatile std::sig_atomic_t frozen = 0;
-
-void on_signal(int signal) {
-    if (signal == SIGUSR1 || signal == SIGUSR2) frozen = signal == SIGUSR1;
-    else stopped = 1;
-}
-
-using Clock = std::chrono::steady_clock;
-
-double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 // The host's transmitter: one byte after the other onto the pin.
 struct Sender {
@@ -192,10 +177,7 @@ struct Board {
     }
 
     // Whether the parent still lives.
-    bool attended() {
-        pollfd waiting{lifeline, POLLIN, 0};
-        return poll(&waiting, 1, 0) == 0;
-    }
+    bool attended() { return is_quiet(lifeline); }
 
     void nap(double spent) {
         pollfd waiting[2] = {{connected ? terminal : -1, POLLIN, 0}, {lifeline, POLLIN, 0}};
@@ -203,29 +185,10 @@ struct Board {
     }
 };
 
-int number(int argc, char** argv, const char* name) {
-    for (int i = 1; i + 1 < argc; ++i)
-        if (!std::strcmp(argv[i], name)) return std::atoi(argv[i + 1]);
-    std::fprintf(stderr, "simulator: %s is missing\n", name);
-    std::exit(2);
-}
-
-// Memory images are named relative to the program.
-void enter_own_folder() {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) return;
-    std::string folder(path, size_t(n));
-    if (chdir(folder.substr(0, folder.rfind('/')).c_str())) std::perror("simulator: chdir");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    for (int number : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) sigaction(number, &action, nullptr);
-    signal(SIGPIPE, SIG_IGN);
+    listen_to_signals();
     enter_own_folder();
     const double awake = number(argc, argv, "--awake-ms") / 1e3;
     Board board(number(argc, argv, "--terminal"), number(argc, argv, "--lifeline"));

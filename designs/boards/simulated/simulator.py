@@ -20,6 +20,7 @@ from designs.flow.tools import compiler, compiler_version, package_folder, run_p
 from designs.flow.verilator import run_verilator
 
 _MAIN = Path(__file__).with_name("main.cpp")
+_PROCESS = Path(__file__).with_name("process.h")
 
 #: Verilator's arguments: undefined values become constants, so that nothing is spent on them.
 _ARGUMENTS: tuple[str, ...] = (
@@ -60,6 +61,14 @@ def build_simulator(
     """
     if clocks_per_bit < 2:
         raise ValueError(f"a bit needs at least 2 clock cycles, got {clocks_per_bit}; choose a lower baud rate")
+    pins = _pins(board, clocks_per_bit)
+    return build_program(text, sources, main=_MAIN, pins=pins, name=name, memories=memories)
+
+
+def build_program(
+    text: str, sources: Sequence[Path], *, main: Path, pins: str, name: str = "board_top", memories: Sequence[Path] = ()
+) -> Path:
+    """As `build_simulator`, with another C++ `main` and the `pins.h` that it includes."""
 
     def produce(folder: Path) -> None:
         model = folder / "model"
@@ -68,21 +77,21 @@ def build_simulator(
         files = [str(path.resolve()) for path in (*sources, top)]
         arguments = [*_ARGUMENTS, "--top-module", name, "--Mdir", str(model), *files]
         run_verilator(arguments, folder, folder / "verilator.log")
-        (model / "pins.h").write_text(_pins(board, clocks_per_bit))
+        (model / "pins.h").write_text(pins)
         for path in memories:
             shutil.copyfile(path, folder / path.name)
-        _compile(model, folder)
+        _compile(model, main, folder)
         shutil.rmtree(model)
 
     key_parts = {
         "step": "simulated board",
         "top": text,
         "name": name,
-        "pins": _pins(board, clocks_per_bit),
+        "pins": pins,
         "verilator": version("verilator"),
         "compiler": compiler_version(),
     }
-    return cache.build(key_parts, [Path(__file__), _MAIN, *sources, *memories], produce) / "simulator"
+    return cache.build(key_parts, [Path(__file__), main, _PROCESS, *sources, *memories], produce) / "simulator"
 
 
 def _pins(board: Board, clocks_per_bit: int) -> str:
@@ -91,11 +100,11 @@ def _pins(board: Board, clocks_per_bit: int) -> str:
 #define PIN_CLOCK top.{board.clock_port}
 #define PIN_TO_FPGA top.{board.uart_receive}
 #define PIN_FROM_FPGA top.{board.uart_transmit}
-#define QUIET_PINS {_quiet(board)}
+#define QUIET_PINS {quiet_pins(board)}
 """
 
 
-def _quiet(board: Board) -> str:
+def quiet_pins(board: Board) -> str:
     """C++ that leaves the reset button alone: not pressed."""
     if not board.reset_button:
         return "(void)0"
@@ -121,9 +130,9 @@ def _runtime() -> Path:
     return cache.build({**key_parts, "compiler": compiler_version()}, [Path(__file__)], produce)
 
 
-def _compile(model: Path, folder: Path) -> None:
-    command = [*_command(), f"-I{model}"]
-    files = [*sorted(model.glob("*.cpp")), _MAIN]
+def _compile(model: Path, main: Path, folder: Path) -> None:
+    command = [*_command(), f"-I{model}", f"-I{_PROCESS.parent}"]
+    files = [*sorted(model.glob("*.cpp")), main]
     objects = [str(model / f"{file.stem}.o") for file in files]
     jobs = []
     for file, target in zip(files, objects, strict=True):
