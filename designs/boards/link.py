@@ -111,6 +111,7 @@ class Link:
         self._pending: tuple[int, int] | None = None
         self._answer: Frame | None = None
         self._hold = False
+        self._credit = 0
         self._heard = self._progress = self._probe_at = clock()
         self._echoes = self._quiet = self._one_way = 0
 
@@ -127,9 +128,31 @@ class Link:
         self._hold = False
         self._out, self._in = Outgoing(self._payload), Incoming()
         self._out.heard(written.ack, written.limit)  # without effect if the answer still has numbers of before
+        self._credit = self._out.limit
         self._fences.clear()
         self._timed = None
         self._synchronised = True
+
+    def settle(self) -> None:
+        """Wait until what the board has acknowledged is in its input FIFO: its credit is then as after a reset.
+
+        What is acknowledged may still wait to become words, for longer than a fast line takes for the next question.
+        Errors: Stalled, where the input FIFO is full, and those of `exchange`.
+        """
+        began = self._heard = self.clock()
+        again = began
+        while self._out.limit - self._out.base < self._credit:
+            now = self.clock()
+            if now >= again:
+                self._send(Kind.POLL)
+                again = now + self._pace.timeout
+            self._pump()
+            self._check_silence()
+            if now - began > self.patience.stalled:
+                raise Stalled(
+                    f"the input FIFO did not take all that was sent in {self.patience.stalled:g} s: it is full, or the "
+                    "design was not held; reset the board"
+                )
 
     def hold(self, on: bool) -> None:
         """Keep words in the input FIFO, or let them go at the core's own rate."""

@@ -126,6 +126,7 @@ def burst(link: Link, data: bytes, expected: int) -> tuple[bytes, Counters]:
     link.reset()
     link.hold(True)
     link.exchange(data, 0)
+    link.settle()
     link.hold(False)
     return link.exchange(b"", expected), link.counters()
 

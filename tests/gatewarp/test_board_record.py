@@ -64,7 +64,8 @@ def test_what_a_record_says_of_its_clock_and_its_sources(built: Built) -> None:
     assert CLOCK_BASIS not in simulated.conditions
     only = set(simulated.provenance.sources) - set(real.provenance.sources)
     assert only == {
-        "designs/boards/simulated/main.cpp", "designs/boards/simulated/simulator.py", "designs/lib/sim/ecp5_pll.sv",
+        "designs/boards/simulated/main.cpp", "designs/boards/simulated/process.h",
+        "designs/boards/simulated/simulator.py", "designs/lib/sim/ecp5_pll.sv",
     }  # fmt: skip
     assert "designs/boards/top.py" in simulated.provenance.sources
 
