@@ -110,7 +110,7 @@ def _number(row: Row, name: str) -> str:
 
 def _line(row: Row) -> str:
     baud = row.conditions.get("baud")
-    return text.si(baud, "baud") if isinstance(baud, (int, float)) else text.MISSING
+    return text.si(baud, "baud") if isinstance(baud, (int, float)) else text_of(row, "launch_mode")
 
 
 def _line_cycles(row: Row) -> str:

@@ -54,15 +54,23 @@ def deploy(
         float | None, typer.Option(min=0.001, help="Clock in MHz; default: one that is easily met.")
     ] = None,
     baud: Annotated[int | None, typer.Option(min=300, help="Rate of the line; default: the board's highest.")] = None,
+    transport: Annotated[
+        str, typer.Option(help="serial, or udp for boards with Ethernet: the same frames, 100 times as fast.")
+    ] = "serial",
+    address: Annotated[
+        str | None, typer.Option(help="With udp: IP[:PORT] that the board gets; default: 192.168.77.2:18241.")
+    ] = None,
     port: Annotated[str | None, typer.Option(help="Serial port; default: that of the board's USB bridge.")] = None,
     serial: Annotated[str | None, typer.Option(help="USB serial number, where several boards are plugged in.")] = None,
     flash: Annotated[bool, typer.Option("--flash", help="Write the flash, after a question; default: SRAM.")] = False,
     bitstream: Annotated[Path | None, typer.Option(help="A bitstream that --keep wrote, in place of a build.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Folder to keep the bitstream in.")] = None,
-    flip: Annotated[float, typer.Option(min=0, max=1, help="Put faults in: chance a byte that a bit flips.")] = 0.0,
+    flip: Annotated[
+        float, typer.Option(min=0, max=1, help="Put faults in: chance a byte (with udp a datagram) that a bit flips.")
+    ] = 0.0,
     drop: Annotated[float, typer.Option(min=0, max=1, help="... that it is lost.")] = 0.0,
     repeat: Annotated[float, typer.Option(min=0, max=1, help="... that it comes twice.")] = 0.0,
-    delay: Annotated[float, typer.Option(min=0, max=1, help="... that it comes late.")] = 0.0,
+    delay: Annotated[float, typer.Option(min=0, max=1, help="... that it comes late (udp: is overtaken).")] = 0.0,
     power_watts: Annotated[float | None, typer.Option(help="What a meter showed during the runs.")] = None,
     power_csv: Annotated[Path | None, typer.Option(help="Samples of a meter, column `watts`.")] = None,
     power_source: Annotated[str, typer.Option(help="Which meter, and where it sits.")] = "",
@@ -89,6 +97,8 @@ def deploy(
         bitstream=bitstream,
         keep=keep,
         port=port,
+        transport=transport,
+        address=address,
         serial=serial,
         flash=flash,
         faults=deploying.Faults(flip, drop, repeat, delay, seed=seed),

@@ -8,7 +8,7 @@ contradict the host's clock.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.deployed import CLOCK_BASIS, LINE, NOMINAL, ON_BOARD, ON_SIMULATED
@@ -21,9 +21,6 @@ from designs.boards.subject import Counted
 from designs.flow.tools import versions
 from gatewarp.power import Power
 
-#: How items get to a board, in the place where a GPU's record has its way to launch.
-LAUNCH = "serial"
-
 #: Modules of the host's side that determine what is counted and how it is checked.
 _HOST = ("frames", "identity", "link", "pace", "serial_line", "session", "window")
 
@@ -35,6 +32,28 @@ CRYSTALS = 0.01
 
 #: From so many seconds on, the line is busy for at least this fraction of what the host sees.
 LONG_SECONDS, BUSY = 0.5, 0.5
+
+
+@dataclass(frozen=True)
+class Over:
+    """How items got to a board and back.
+
+    `launch` stands where a GPU's record has its way to launch. `told` says it in words, with the rate. `conditions` are
+    those of a record. `built`, `host` and `simulated` are repository-relative files that it needs besides the serial
+    line's, for any bitstream, on the host, and on a simulated board.
+    """
+
+    launch: str
+    told: str
+    conditions: Mapping[str, Scalar]
+    built: tuple[str, ...] = ()
+    host: tuple[str, ...] = ()
+    simulated: tuple[str, ...] = ()
+
+
+def serial(built: Built) -> Over:
+    """The serial line of a bitstream."""
+    return Over("serial", f"{built.baud:,} baud", {"baud": built.baud})
 
 
 class ClockContradictedError(ValueError):
@@ -70,12 +89,16 @@ def record(
     sources: Sequence[str],
     seed: int,
     power: Power | None = None,
+    over: Over | None = None,
 ) -> Record:
-    """The record of some runs. `sources` determine the core. Errors: ValueError for none, ClockContradictedError."""
+    """The record of some runs, over the serial line unless `over` says otherwise. `sources` determine the core.
+
+    Errors: ValueError for none, ClockContradictedError."""
     if not runs.outcomes:
         raise ValueError("no run to make a record of")
     if not simulated:
         check_clock(built, runs)
+    over = over or serial(built)
     core, board, stage = built.core, built.board, Stage.SIMULATED if simulated else Stage.MEASURED
     made = [*_on_chip(built, runs, stage), *(() if simulated else _in_time(built, runs))]
     instrument = "counters of the shell on the simulated board" if simulated else "counters of the shell, host's clock"
@@ -89,7 +112,7 @@ def record(
         case=core.case,
         implementation=core.implementation,
         device=SIMULATION if simulated else board.part,
-        conditions={**core.conditions, **_conditions(built, runs, simulated), "seed": seed, **drawn},
+        conditions={**core.conditions, **_conditions(built, runs, simulated, over), "seed": seed, **drawn},
         provenance=make_provenance(
             command,
             [
@@ -97,6 +120,9 @@ def record(
                 *sources_of(board),
                 *(f"designs/boards/{name}.py" for name in _HOST),
                 *(_simulator(built) if simulated else ()),
+                *over.built,
+                *over.host,
+                *(over.simulated if simulated else ()),
             ],
             versions("pyosys", "verilator"),
             source=instrument,
@@ -128,18 +154,18 @@ def _simulator(built: Built) -> Iterator[str]:
     yield from _SIMULATED
 
 
-def _conditions(built: Built, runs: Runs, simulated: bool) -> dict[str, Scalar]:
+def _conditions(built: Built, runs: Runs, simulated: bool, over: Over) -> dict[str, Scalar]:
     first = runs.outcomes[0]
     last = runs.outcomes[-1].statistics
     return {
         RAN_ON: ON_SIMULATED if simulated else ON_BOARD,
         "board": built.board.name,
-        "launch_mode": LAUNCH,
+        "launch_mode": over.launch,
         "items": first.items,
         "runs": len(runs.outcomes),
         "worst_difference": 0.0,
         "tolerance": 0.0,
-        "baud": built.baud,
+        **over.conditions,
         "bytes_in": first.line.bytes_in,
         "bytes_out": first.line.bytes_out,
         "burst_items": first.chip.items,

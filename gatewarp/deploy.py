@@ -1,9 +1,9 @@
-"""Put a design on a board, real or simulated, run it over the serial line, and check every bit of what comes back.
+"""Put a design on a board, real or simulated, run it over its line, and check every bit of what comes back.
 
     bitstream (cached) -> board found -> programmed -> its registers say that it is this design -> run -> record
 
 The simulated board takes the same way: the same bitstream by the same openFPGALoader, the same host software on a
-serial port. Only the copper is missing, and with it all times.
+serial port or a UDP socket. Only the copper is missing, and with it all times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from compare.record import Record
 from designs import boards
@@ -28,11 +28,14 @@ from designs.boards.program import Cable, Found
 from designs.boards.serial_line import SerialStream, Stream
 from designs.boards.subject import Subject
 from designs.flow.tools import run_parallel
-from gatewarp.board_record import Runs, record
+from gatewarp.board_record import Over, Runs, record, serial
 from gatewarp.plugged import SIMULATED
 from gatewarp.ports import port_of, when_back
 from gatewarp.power import Power
 from workloads.api import Progress, UnknownNameError
+
+if TYPE_CHECKING:
+    from designs.boards.ethernet.address import Address
 
 #: Workload -> module of its subject; imported when it is asked for, since reading a model takes seconds.
 SUBJECTS: Mapping[str, str] = {
@@ -87,6 +90,8 @@ class Request:
     bitstream: Path | None = None
     keep: Path | None = None
     port: str | None = None
+    transport: str = "serial"
+    address: str | None = None
     serial: str | None = None
     flash: bool = False
     faults: Faults = field(default_factory=Faults)
@@ -105,6 +110,7 @@ class Deployed:
     record: Record | None
     simulated: bool
     item: str
+    over: Over
 
 
 def subject_of(workload: str) -> Subject:
@@ -134,8 +140,9 @@ def deploy(
     )
     with ExitStack() as stack:
         cable, port = None, request.port
+        address = _address(request)
         if simulator is not None:
-            cable, port = stack.enter_context(_simulated(board, built, simulator))
+            cable, port, address = stack.enter_context(_simulated(request, board, built, simulator))
         loaded = program.load(
             built.path, board, cable=cable, serial=request.serial, flash=request.flash, confirm=confirm
         )
@@ -145,19 +152,29 @@ def deploy(
             name = port or port_of(board, loaded.found, None)
             return name, open_serial(name, built.baud)
 
-        port, line = opened() if cable else when_back(opened)
-        link = Link(_faulty(stack.enter_context(line), request.faults))
+        line: Stream
+        over: Callable[[Built], Over] = serial
+        if address is not None:
+            from gatewarp import over_udp
+
+            name, line, over = over_udp.reached(stack, address, request.faults, say)
+        else:
+            name, port_line = opened() if cable else when_back(opened)
+            line = _faulty(stack.enter_context(port_line), request.faults)
+        link = Link(line)
         identity = link.identify()
         check_identity(identity, built)
-        say(f"identified {identity.name} on {port}, design {identity.design[:16]}, {built.baud:,} baud")
+        rate = f", {built.baud:,} baud" if built.baud else ""
+        say(f"identified {identity.name} on {name}, design {identity.design[:16]}{rate}")
         runs = run_items(request, subject, link, identity, built, progress)
+        carried = over(built)
     made = None
     if not request.faults.any:
         made = record(
             built, runs, simulated=request.simulated, command=request.command, sources=subject.sources(case),
-            seed=request.seed, power=request.power,
+            seed=request.seed, power=request.power, over=carried,
         )  # fmt: skip
-    return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM)
+    return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM, carried)
 
 
 def check(request: Request, subject: Subject) -> None:
@@ -168,6 +185,7 @@ def check(request: Request, subject: Subject) -> None:
         raise BoardError(f"{board.title} is built with {board.flow}: see `gatewarp deploy --help` and docs/boards.md")
     if request.bitstream is not None and (request.clock_mhz is not None or request.baud is not None):
         raise BoardError("--clock and --baud are decided in the bitstream: leave them out with --bitstream")
+    _check_transport(request, board)
     if not request.simulated and not board.sram and not request.flash:
         raise BoardError(
             f"{board.title} is only programmed through its flash; say --flash to write it, after a question"
@@ -181,6 +199,36 @@ def check(request: Request, subject: Subject) -> None:
         raise BoardError("a simulated board draws no power: leave --power-... out, or leave --simulated out")
     if board.family not in SIMULATED:
         raise BoardError(f"{board.name}: only boards with an ECP5 can be simulated; leave --simulated out")
+
+
+def _check_transport(request: Request, board: Board) -> None:
+    """Errors: BoardError for a transport that the board has not, and for options of the other one."""
+    if request.transport == "serial":
+        if request.address is not None:
+            raise BoardError("--address is for --transport udp; say that as well, or leave --address out")
+        return
+    if request.transport != "udp":
+        raise BoardError(f"no transport {request.transport!r}; there are: serial, udp")
+    from gatewarp import over_udp
+
+    over_udp.check(board, _address(request))
+    for name, value in (
+        ("--port", request.port),
+        ("--baud", request.baud),
+        ("--bitstream", request.bitstream),
+        ("--keep", request.keep),
+    ):
+        if value is not None:
+            raise BoardError(f"{name} is for the serial line; leave it out with --transport udp")
+
+
+def _address(request: Request) -> Address | None:
+    """Where the board is on the network; None on a serial line. Errors: BoardError for what is no address."""
+    if request.transport != "udp":
+        return None
+    from designs.boards.ethernet.address import Address
+
+    return Address.of(request.address)
 
 
 def check_case(request: Request, subject: Subject) -> None:
@@ -225,6 +273,10 @@ def _bitstream(
     progress("generate RTL", 0, 1)
     core = subject.core(case)
     mhz = subject.clock_mhz(case, board.name) if mhz is None else mhz
+    if (address := _address(request)) is not None:
+        from gatewarp import over_udp
+
+        return over_udp.bitstreams(core, board, mhz, subject.items(case), address, request.simulated, progress)
     planned = bitstream.plan(core, board, mhz=mhz, items=subject.items(case), baud=baud)
     ready = kept.stored(request.bitstream, planned, facts) if request.bitstream else None
     jobs: list[Callable[[], Any]] = [partial(bitstream.build, planned, progress=progress)]
@@ -239,16 +291,31 @@ def _bitstream(
 
 
 @contextmanager
-def _simulated(board: Board, built: Built, simulator: Path) -> Iterator[tuple[Cable, str]]:
-    """A simulated board that knows this bitstream: how its JTAG port is reached, and its serial port."""
+def _simulated(
+    request: Request, board: Board, built: Built, simulator: Path
+) -> Iterator[tuple[Cable, str | None, Address | None]]:
+    """A simulated board that knows this bitstream: how its JTAG port is reached, its serial port or its address."""
+    registry = {fingerprint(built.path.read_bytes()): simulator}
+    if request.transport == "udp":
+        from designs.boards.ethernet.simulated import EthernetBoard
+
+        with EthernetBoard(board, registry) as networked:
+            yield networked.cable, None, networked.address
+        return
     from designs.boards.simulated.board import SimulatedBoard
 
-    with SimulatedBoard(board, {fingerprint(built.path.read_bytes()): simulator}) as here:
-        yield here.cable, here.serial_port
+    with SimulatedBoard(board, registry) as here:
+        yield here.cable, here.serial_port, None
 
 
 def _find(request: Request, board: Board) -> None:
     """Refuse a real board that is not there, and a port that cannot be opened. Errors: ProgramError, PortError."""
+    if (address := _address(request)) is not None:
+        from designs.boards.ethernet.udp import open_udp
+
+        with open_udp(address):  # no way there is said now; nobody answers before the board is programmed
+            program.check_part(board, program.detect(board, serial=request.serial))
+        return
     if request.port or board.bridge == "external":
         # First, since a look over JTAG may take the port away from the program that has it.
         with open_serial(port_of(board, Found(0, None), request.port), LOOK_BAUD):

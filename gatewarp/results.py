@@ -28,10 +28,17 @@ def lines(done: Deployed) -> Iterator[str]:
     elif first.chip.missing and not done.runs.counted:
         yield f"on the chip: not counted, {first.chip.missing}"
     line, stats = first.line, done.runs.outcomes[-1].statistics
-    share = 100 * 10 * built.clocks_per_bit * max(line.bytes_in, line.bytes_out) / max(line.cycles, 1)
+    busier = max(line.bytes_in, line.bytes_out)
+    if built.baud:
+        share = 100 * 10 * built.clocks_per_bit * busier / max(line.cycles, 1)
+        carried = f"{share:.1f} % of the busier direction in payload"
+    else:
+        carried = (
+            f"{busier * clock / max(line.cycles, 1) / 1e6:.2f} MB/s of payload in the busier direction of that time"
+        )
     yield (
         f"over the line: {line.cycles:,} cycles for {line.bytes_in:,} bytes in and {line.bytes_out:,} out at "
-        f"{built.baud:,} baud, {share:.1f} % of the busier direction in payload"
+        f"{done.over.told}, {carried}"
     )
     if done.simulated:
         yield "end to end: not said of a simulated board, whose clock is not the world's"
@@ -53,7 +60,8 @@ def as_data(done: Deployed) -> dict[str, Any]:
     first, last = done.runs.outcomes[0], done.runs.outcomes[-1]
     return {
         "bitstream": str(done.built.path), "sha256": done.built.sha256, "clock_hz": done.built.clocking.frequency_hz,
-        "seed": done.built.seed, "identity": asdict(done.identity), "items": first.items, "equal": True,
+        "seed": done.built.seed, "transport": done.over.launch,
+        "line": dict(done.over.conditions), "identity": asdict(done.identity), "items": first.items, "equal": True,
         "intervals": done.runs.intervals, "latencies": done.runs.latencies, "line_cycles": first.line.cycles,
         "seconds": None if done.simulated else [each.line.seconds for each in done.runs.outcomes],
         "statistics": asdict(last.statistics), "simulated": done.simulated,

@@ -22,7 +22,7 @@ module eth_transmit #(
     input wire [15:0] echo_sum,
     input wire [6:0] echo_length,
     output logic reply_done,
-    // Bytes of an echo, by place.
+    // Bytes of an echo, by place, one cycle later.
     output logic [5:0] echo_place,
     input wire [7:0] echo_data,
     output wire echo_done,
@@ -74,10 +74,10 @@ module eth_transmit #(
   // What follows the headers.
   wire body = phase == BODY || phase == DROP;
   assign line_ready = body && kind == LINE;
-  assign echo_place = 6'(length - left);
   assign echo_done = phase == SILENCE && kind == ECHO;
 
   always_ff @(posedge clk) begin
+    echo_place <= phase == PREAMBLE ? '0 : echo_place + 6'(phase == BODY || (phase == HEADER && at == header_last));
     reply_done <= 1'b0;
     cut_ready <= 1'b0;
     sent <= 1'b0;
@@ -273,26 +273,35 @@ module eth_transmit #(
     endcase
   end
 
-  // A register for each byte, the CRC, then the pins'.
-  logic [7:0] data;
-  logic valid, checked, is_fcs;
-  logic [1:0] fcs_at;
+  // What each phase would send, then the byte, then the CRC and the pins'.
+  phase_t phase_then;
+  logic [7:0] header_byte, body_byte, data;
+  logic preamble_ends, valid, checked, is_fcs;
+  logic [1:0] at_then, fcs_at;
   wire [31:0] crc;
 
   always_ff @(posedge clk) begin
-    valid <= phase != IDLE && phase != SILENCE && phase != DROP;
-    checked <= phase == HEADER || phase == BODY || phase == PAD;
-    is_fcs <= phase == FCS;
-    fcs_at <= at[1:0];
-    case (phase)
-      PREAMBLE: data <= at == 6'd7 ? 8'hd5 : 8'h55;
-      HEADER:   data <= in_header;
-      BODY:     data <= kind == LINE ? line_data : kind == ASKED ? told[7:0] : echo_data;
+    phase_then <= phase;
+    at_then <= at[1:0];
+    preamble_ends <= at == 6'd7;
+    header_byte <= in_header;
+    body_byte <= kind == LINE ? line_data : kind == ASKED ? told[7:0] : echo_data;
+
+    valid <= phase_then != IDLE && phase_then != SILENCE && phase_then != DROP;
+    checked <= phase_then == HEADER || phase_then == BODY || phase_then == PAD;
+    is_fcs <= phase_then == FCS;
+    fcs_at <= at_then;
+    case (phase_then)
+      PREAMBLE: data <= preamble_ends ? 8'hd5 : 8'h55;
+      HEADER:   data <= header_byte;
+      BODY:     data <= body_byte;
       default:  data <= 8'h00;
     endcase
+
     tx_valid <= valid;
     tx_data  <= is_fcs ? ~crc[8*fcs_at+:8] : data;
     if (rst) begin
+      phase_then <= IDLE;
       valid <= 1'b0;
       tx_valid <= 1'b0;
     end

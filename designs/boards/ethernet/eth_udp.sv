@@ -101,11 +101,13 @@ module eth_udp #(
   logic [6:0] reply_length;
   wire reply_done;
   logic [7:0] echo[64];
+  logic [7:0] echo_byte;
   logic echoing, spoiled;  // an echo is not out yet: its bytes stay, and those that come meanwhile are not whole
   wire echo_done;
 
   always_ff @(posedge eth_clk) begin
     if (echo_put && !echoing) echo[echo_to] <= put_data;
+    echo_byte <= echo[echo_place];
   end
 
   wire is_echo = ask_kind == 2'd2;
@@ -214,7 +216,7 @@ module eth_udp #(
       .echo_length(reply_length),
       .reply_done(reply_done),
       .echo_place(echo_place),
-      .echo_data(echo[echo_place]),
+      .echo_data(echo_byte),
       .echo_done(echo_done),
       .counters(counters),
       .known(known),

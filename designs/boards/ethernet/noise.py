@@ -116,6 +116,10 @@ class NoisyDatagrams:
                     raise
         return self._arrived.popleft()
 
+    def renew(self) -> None:
+        """See `Datagrams.renew`."""
+        self._datagrams.renew()
+
     def close(self) -> None:
         """See `Datagrams.close`."""
         self._datagrams.close()

@@ -6,13 +6,15 @@ with open_udp(Address.of("192.168.77.2")) as stream:
 
 A datagram is a number (4 bytes, little endian) and whole frames. Each side takes only datagrams whose number is above
 the last one's (modulo 2^32), so that what comes late or twice is lost instead: bytes keep their order, as on a serial
-line, and the link's evidence of loss holds. The board accepts any number from a sender that is new to it.
+line, and the link's evidence of loss holds. The board accepts any number from a sender that is new to it, which is how
+a stream starts, and starts anew after silence, should a number have been damaged.
 """
 
 from __future__ import annotations
 
 import errno
 import ipaddress
+import math
 import select
 import socket
 import struct
@@ -34,6 +36,9 @@ WAIT = 0.002
 #: Seconds for which a board may be silent at first: after its reset a PHY takes some to agree on gigabit.
 LINK_UP_S = 15.0
 
+#: Seconds without an answer after which the next datagrams go out from another port; twice as many each further time.
+RENEW_S = 1.0
+
 #: Bytes of an answer with counters, its first word, and between two questions seconds.
 _ANSWER, _MAGIC, _ASK_S = 32, 0x47415445, 0.25
 
@@ -46,6 +51,9 @@ class Datagrams(Protocol):
 
     def recv(self, size: int, /) -> bytes:
         """The next datagram; waits `WAIT` for it. Errors: BlockingIOError for none, OSError."""
+
+    def renew(self) -> None:
+        """Go on from another port of this machine. Errors: OSError."""
 
     def close(self) -> None:
         """Close the socket."""
@@ -87,6 +95,14 @@ class _Socket:
             select.select([self.socket], [], [], WAIT)
             return self.socket.recv(size)
 
+    def renew(self) -> None:
+        """See `Datagrams.renew`."""
+        board = self.socket.getpeername()
+        self.socket.close()
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.connect(board)
+        self.socket.setblocking(False)
+
     def close(self) -> None:
         """See `Datagrams.close`."""
         self.socket.close()
@@ -105,6 +121,7 @@ class UdpStream:
         self._next = int(time.time() * 1000) & 0xFFFFFFFF
         self._last: int | None = None
         self._arrived: deque[bytes] = deque()
+        self._patience, self._renew_at = RENEW_S, math.inf
 
     def read(self, size: int, /) -> bytes:
         """See `Stream.read`."""
@@ -112,6 +129,7 @@ class UdpStream:
             while not self._arrived:
                 self._take(self._datagrams.recv(2048))
         except BlockingIOError:
+            self._check_silence()
             return b""
         except OSError as error:
             self._fail(error)
@@ -129,6 +147,16 @@ class UdpStream:
             return
         self._last = number
         self._arrived.append(datagram[4:])
+        self._patience, self._renew_at = RENEW_S, math.inf
+
+    def _check_silence(self) -> None:
+        """Start numbers anew, at both ends, when those we have may be why nothing is taken any more."""
+        if time.monotonic() < self._renew_at:
+            return
+        self._datagrams.renew()
+        self._last = None
+        self._patience *= 2  # a slow board's answers on their way to the old port are lost
+        self._renew_at = math.inf
 
     def write(self, data: bytes, /) -> int:
         """See `Stream.write`. Frames that fit share a datagram; a full buffer of the system loses one, as a cable."""
@@ -141,6 +169,8 @@ class UdpStream:
                 if error.errno != errno.ENOBUFS:
                     self._fail(error)
             self._next = (self._next + 1) & 0xFFFFFFFF
+        if self._renew_at == math.inf:
+            self._renew_at = time.monotonic() + self._patience
         return len(data)
 
     def _fail(self, error: OSError) -> NoReturn:
