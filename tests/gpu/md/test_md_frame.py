@@ -216,10 +216,10 @@ def test_rates_hold_the_builds_of_lists(batch):
 
 
 class _Framework(_Clocked):
-    """One that does not count its lists, and takes 100 ms to say that it is done."""
+    """One that does not count its lists, and takes 10 ms to say that it is done."""
 
     def finish(self):
-        self.now += 100_000_000
+        self.now += 10_000_000
 
     def status(self):
         return Status(self.steps, None, "")
