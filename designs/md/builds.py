@@ -17,7 +17,10 @@ from designs.md.port import narrow
 from workloads.api import Progress
 
 #: Case by board, and the clock that place and route works towards; the PLL gives the nearest it can.
-BOARDS: Mapping[str, Mapping[str, float]] = {"ulx3s-85f": {"lj864": 80.0}}
+BOARDS: Mapping[str, Mapping[str, float]] = {"ulx3s-85f": {"lj864": 60.0}}
+
+#: Of nextpnr: the wires that its default placer makes are half as long again, and router1 does not come to an end on them.
+OPTIONS = ("--placer", "static", "--router", "router2", "--router2-alt-weights")
 
 #: Cases by part.
 PARTS: Mapping[str, tuple[str, ...]] = {"xcvu9p": ("argon20k",)}
@@ -49,7 +52,7 @@ def build(
     yield build_on_board(
         narrow(core_of(name, design)), board=board, mhz=BOARDS[boards.load(board).name][case],
         sources=[*sources_of(name, design), _SELF, "designs/md/port.py", "designs/lib/stream_width.sv"],
-        seeds=seeds, out=out, progress=progress,
+        seeds=seeds, options=OPTIONS, out=out, progress=progress,
     )  # fmt: skip
 
 

@@ -36,7 +36,8 @@ class Engine:
 
     `workers` force pipelines, each with `filters` home particles at a time, a queue of `queue` particles that passed a
     filter, and a copy of all positions. `filter_bits` of a position are compared in a filter. `capacity` slots of a
-    cell. `huge`: memories of more than some thousand words go to UltraRAM.
+    cell. `huge`: memories of more than some thousand words go to UltraRAM. `ecp5`: multipliers as a part
+    of that family has them. `rings`: long delay lines in distributed RAM, for parts without shift registers in LUTs.
     Errors: EngineError naming the parameter.
     """
 
@@ -47,6 +48,8 @@ class Engine:
     queue: int = 512
     filter_bits: int = 9
     huge: bool = False
+    ecp5: bool = False
+    rings: bool = False
 
     def __post_init__(self) -> None:
         for what, least, most in (
@@ -74,7 +77,7 @@ class Engine:
 PRESETS: Mapping[str, Engine] = {
     engine.name: engine
     for engine in (
-        Engine("ulx3s_lj864", workers=5, filters=16, capacity=24),
+        Engine("ulx3s_lj864", workers=4, filters=16, capacity=24, ecp5=True, rings=True),
         Engine("argon_40", workers=40, filters=8, capacity=112, huge=True),
     )
 }

@@ -18,7 +18,7 @@ from designs import lib
 from designs.flow.evidence import Core, simulated
 from designs.md import simulation
 from designs.md.flags import provoked
-from designs.md.generate import GENERATORS, Design, generate
+from designs.md.generate import GENERATORS, MULTIPLIER, Design, generate
 from designs.md.model import HALF_SHELL
 from designs.md.protocol import Script, Status, dumped, reported
 from designs.md.simulation import Run, SimulationFailed, Trace
@@ -229,6 +229,7 @@ def record(name: str, design: Design, trace: Trace, status: Status, seed: int) -
     The first step is left out of the cycles, since a dump follows it.
     """
     ends = trace.steps[1:]
+    models = [f"designs/lib/sim/{MULTIPLIER}.sv"] if design.engine.ecp5 else []
     begun = np.concatenate([[ends[0] - round(float(np.mean(np.diff(ends))))], ends[:-1]])
     checker = [f"designs/md/{each}.py" for each in ("bench", "bench_md", "flags", "protocol", "simulation")]
     each = status.pairs / status.force_cycles
@@ -241,7 +242,7 @@ def record(name: str, design: Design, trace: Trace, status: Status, seed: int) -
         core_of(name, design),
         begun,
         ends,
-        sources=[*sources_of(name, design), *checker],
+        sources=[*sources_of(name, design), *models, *checker],
         seed=seed,
         more=(useful,),
     )

@@ -27,6 +27,9 @@ _FOLDER = Path(__file__).parent
 #: The Python that the texts and images come from.
 GENERATORS = tuple(_FOLDER / f"{name}.py" for name in ("config", "generate"))
 
+#: A multiplier of ECP5, in `designs/lib/lattice`; a model of it for simulation is in `designs/lib/sim`.
+MULTIPLIER = "ecp5_multiplier"
+
 #: Beats carry at least a status.
 STATUS_BITS = 216
 
@@ -75,15 +78,15 @@ def generate_system(system: System, engine: Engine, form: Format | None = None) 
 
     digest = hashlib.sha256("\0".join(f"{name}\0{image}" for name, image in images.items()).encode()).hexdigest()
     folder = cache.build({"step": "designs/md", "top": text, "images": digest}, GENERATORS, produce)
-    sources = (*rtl(), folder / f"{top}.sv")
+    sources = (*rtl(engine), folder / f"{top}.sv")
     memories = tuple(folder / f"{name}.hex" for name in images)
     return Design(
         system.name, engine, table, top, sources, memories, beat_bits(table.format), _digest((*sources, *memories))
     )
 
 
-def rtl() -> tuple[Path, ...]:
-    """Modules of the core, with those of the library that they instantiate."""
+def rtl(engine: Engine) -> tuple[Path, ...]:
+    """Modules of the core, with those of the library that they instantiate, and a vendor's where the engine has it."""
     waiting, found, library = ["md_core"], dict[str, None](), dict[str, None]()
     while waiting:
         name = waiting.pop()
@@ -91,9 +94,10 @@ def rtl() -> tuple[Path, ...]:
         for each in re.findall(r"^ *(\w+) (?:#\(|u_\w+ \()$", (_FOLDER / f"{name}.sv").read_text(), re.MULTILINE):
             if (_FOLDER / f"{each}.sv").is_file():
                 waiting += [each] if each not in found else []
-            elif each != "module":
+            elif each not in ("module", MULTIPLIER):
                 library[each] = None
-    return (*lib.closure(*sorted(library)), *(_FOLDER / f"{name}.sv" for name in sorted(found)))
+    own = lib.source(f"lattice/{MULTIPLIER}") if engine.ecp5 else []
+    return (*lib.closure(*sorted(library)), *own, *(_FOLDER / f"{name}.sv" for name in sorted(found)))
 
 
 def parameters(table: Tables, engine: Engine) -> dict[str, int | str]:
@@ -131,6 +135,10 @@ def parameters(table: Tables, engine: Engine) -> dict[str, int | str]:
         chosen["RATIO"] = f"18'd{int(table.ratios[1])}"
     if engine.huge:
         chosen["HUGE"] = "1'b1"
+    if engine.ecp5:
+        chosen["ECP5"] = "1'b1"
+    if engine.rings:
+        chosen["RINGS"] = "1'b1"
     return chosen
 
 

@@ -24,6 +24,8 @@ module md_core #(
     // 1: the large memories are of the larger RAM blocks of parts that have them, such as UltraRAM.
     parameter bit HUGE = 0,
     // As in md_worker.
+    parameter bit ECP5 = 0,
+    parameter bit RINGS = 0,
     parameter int B = 8,
     parameter int S = 4,
     parameter int D = 14,
@@ -175,7 +177,9 @@ module md_core #(
         .TABLE_1(TABLE_1),
         .TABLE_2(TABLE_2),
         .COEFS(COEFS),
-        .HUGE(HUGE)
+        .HUGE(HUGE),
+        .ECP5(ECP5),
+        .RINGS(RINGS)
     ) u_worker (
         .clk(clk),
         .rst(rst),

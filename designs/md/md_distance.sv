@@ -1,6 +1,6 @@
 // The difference of two positions, exact, the square of their distance, and the exact tests on it.
 //
-// Nine stages: 1 differences, 2 magnitudes, 3 and 4 squares, 5 and 6 their sum in two halves, 7 the halves joined, 8 the
+// Nine stages: 1 differences, 2 to 4 magnitudes and their squares, 5 and 6 their sum in two halves, 7 the halves joined, 8 the
 // halves compared with the limits, 9 the tests. The square is there after seven, so that the tests cost no time.
 `default_nettype none
 
@@ -9,7 +9,9 @@ module md_distance #(
     parameter int P = 24,
     // A pair counts if the square is less, and is too close if it is less than RMIN2.
     parameter logic [63:0] RC2 = 64'd277027000000000,
-    parameter logic [63:0] RMIN2 = 64'd20000000000000
+    parameter logic [63:0] RMIN2 = 64'd20000000000000,
+    // As in md_multiply.
+    parameter bit ECP5 = 0
 ) (
     input wire clk,
     input wire rst,
@@ -32,7 +34,6 @@ module md_distance #(
   localparam int HIGH = P + 2;  // bits of the upper half; the lower has P
 
   logic [3*(P+2)-1:0] wide;
-  logic [3*P-1:0] magnitude;
   logic [2:0] beyond;
   wire [3*2*P-1:0] squares;
   wire [5:0] shifts = {1'b0, shift};
@@ -44,16 +45,16 @@ module md_distance #(
     always_ff @(posedge clk) begin
       wide[i*(P+2)+:P+2] <= {shifts[2*i+:2], there[i*P+:P]} - {2'b0, here[i*P+:P]};
       difference[i*(P+1)+:P+1] <= own[P:0];
-      magnitude[i*P+:P] <= absolute[P-1:0];
       // 2^P or more; the negative of 2^(P+1) does not occur.
       beyond[i] <= absolute[P];
     end
 
     md_square #(
-        .BITS(P)
+        .BITS(P),
+        .ECP5(ECP5)
     ) u_square (
         .clk(clk),
-        .a(magnitude[i*P+:P]),
+        .a(absolute[P-1:0]),
         .squared(squares[i*2*P+:2*P])
     );
   end

@@ -16,7 +16,9 @@ module md_filters #(
     // A pair counts if the square of its distance is less; at most 2^2P.
     parameter logic [63:0] RC2 = 64'd277027000000000,
     // Bits that come along.
-    parameter int INFO = 1
+    parameter int INFO = 1,
+    // As RING in md_delay.
+    parameter bit RINGS = 0
 ) (
     input wire clk,
 
@@ -70,9 +72,10 @@ module md_filters #(
     );
   end
 
-  delay #(
+  md_delay #(
       .WIDTH (INFO),
-      .STAGES(5)
+      .STAGES(5),
+      .RING  (RINGS)
   ) u_info (
       .clk(clk),
       .in (info),

@@ -1,6 +1,6 @@
 // One component of the force of a pair: k * difference / 2^P, rounded to nearest, halves away from zero, so that the
-// force changes only its sign when the two particles change places. Five stages: 1 to 3 the product, 4 which way to
-// round, 5 rounded.
+// force changes only its sign when the two particles change places. Six stages: 1 to 4 the product, 5 which way to
+// round, 6 rounded.
 `default_nettype none
 
 module md_force #(
@@ -9,12 +9,14 @@ module md_force #(
     // Bits of k, signed.
     parameter int K = 33,
     // Bits of the force, enough for k's.
-    parameter int SUM = 36
+    parameter int SUM = 36,
+    // As in md_multiply.
+    parameter bit ECP5 = 0
 ) (
     input wire clk,
     input wire signed [K-1:0] k,
     input wire signed [P:0] difference,
-    // Five cycles later.
+    // Six cycles later.
     output logic signed [SUM-1:0] force_out
 );
   localparam int WHOLE = K + 1;  // bits of the product above P
@@ -26,7 +28,8 @@ module md_force #(
   wire signed [K+P:0] product;
   md_product #(
       .A(K),
-      .B(P + 1)
+      .B(P + 1),
+      .ECP5(ECP5)
   ) u_product (
       .clk(clk),
       .a(k),

@@ -1,7 +1,7 @@
 // The force pipeline: a pair a cycle in, its force out LATENCY cycles later. It never waits.
 //
-// 1-9 distance and exact test, 8-9 place in the table, 10-15 interpolation, 16 (19 with COEFS) sum of the terms, then five
-// stages for times difference and rounding. The tag comes along; of the force the bits that SUM has.
+// 1-9 distance and exact test, 8-9 place in the table, 10-15 (19 with COEFS) interpolation, then six stages for the sum of
+// the terms times difference and rounding. The tag comes along; of the force the bits that SUM has.
 `default_nettype none
 
 module md_pairs #(
@@ -22,10 +22,13 @@ module md_pairs #(
     parameter TABLE_1 = "",
     parameter TABLE_2 = "",
     parameter COEFS = "",
+    // As in md_multiply, and as RING in md_delay.
+    parameter bit ECP5 = 0,
+    parameter bit RINGS = 0,
     // Bits that come along.
     parameter int TAG = 1,
     // Cycles; derived.
-    parameter int LATENCY = COEFS == "" ? 21 : 24
+    parameter int LATENCY = COEFS == "" ? 21 : 25
 ) (
     input wire clk,
     input wire rst,
@@ -62,7 +65,8 @@ module md_pairs #(
   md_distance #(
       .P(P),
       .RC2(RC2),
-      .RMIN2(RMIN2)
+      .RMIN2(RMIN2),
+      .ECP5(ECP5)
   ) u_distance (
       .clk(clk),
       .rst(rst),
@@ -107,7 +111,8 @@ module md_pairs #(
       .TABLE_0(TABLE_0),
       .TABLE_1(TABLE_1),
       .TABLE_2(TABLE_2),
-      .COEFS(COEFS)
+      .COEFS(COEFS),
+      .ECP5(ECP5)
   ) u_terms (
       .clk(clk),
       .address(address),
@@ -116,9 +121,10 @@ module md_pairs #(
       .k(k)
   );
 
-  delay #(
+  md_delay #(
       .WIDTH (3 * (P + 1)),
-      .STAGES(LATENCY - 7)
+      .STAGES(LATENCY - 8),
+      .RING  (RINGS)
   ) u_difference (
       .clk(clk),
       .in (difference),
@@ -129,7 +135,8 @@ module md_pairs #(
     md_force #(
         .P(P),
         .K(K),
-        .SUM(SUM)
+        .SUM(SUM),
+        .ECP5(ECP5)
     ) u_force (
         .clk(clk),
         .k(k),
@@ -138,9 +145,10 @@ module md_pairs #(
     );
   end
 
-  delay #(
+  md_delay #(
       .WIDTH (TAG),
-      .STAGES(LATENCY)
+      .STAGES(LATENCY),
+      .RING  (RINGS)
   ) u_tag (
       .clk(clk),
       .in (tag),

@@ -1,7 +1,7 @@
 // One term of the force law: linear interpolation in a table over the squared distance,
 // value = c0 + floor(c1 * delta / 2^D). FILE holds S * 2^B words {c1, c0}, c0 lowest.
 //
-// Six stages: 1 and 2 the table, 3 to 5 the product, 6 the sum.
+// Six stages: 1 the table, 2 to 5 the product, 6 the sum.
 `default_nettype none
 
 module md_table #(
@@ -15,6 +15,8 @@ module md_table #(
     parameter int SLOPE = 27,
     // Memory image.
     parameter FILE = "",
+    // As in md_multiply.
+    parameter bit ECP5 = 0,
     // Bits of an address; derived.
     parameter int ADDRESS = $clog2(WORDS)
 ) (
@@ -30,7 +32,7 @@ module md_table #(
       .WIDTH(SLOPE + VALUE),
       .DEPTH(WORDS),
       .FILE(FILE),
-      .REGISTERS(2)
+      .REGISTERS(1)
   ) u_rom (
       .clk(clk),
       .address(address),
@@ -40,7 +42,7 @@ module md_table #(
   wire [D-1:0] late_delta;
   delay #(
       .WIDTH (D),
-      .STAGES(2)
+      .STAGES(1)
   ) u_delta (
       .clk(clk),
       .in (delta),
@@ -50,7 +52,8 @@ module md_table #(
   wire signed [SLOPE+D:0] product;
   md_product #(
       .A(SLOPE),
-      .B(D + 1)
+      .B(D + 1),
+      .ECP5(ECP5)
   ) u_product (
       .clk(clk),
       .a(word[SLOPE+VALUE-1:VALUE]),
@@ -61,7 +64,7 @@ module md_table #(
   wire [VALUE-1:0] base;
   delay #(
       .WIDTH (VALUE),
-      .STAGES(3)
+      .STAGES(4)
   ) u_base (
       .clk(clk),
       .in (word[VALUE-1:0]),

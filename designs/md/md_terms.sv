@@ -3,7 +3,7 @@
 //
 // COEFS: KINDS * KINDS words (kind here * KINDS + kind there) of TERMS coefficients of 18 bits, signed, term 0 lowest;
 // 2^17 is one, and each product is cut down to a whole number before the sum. Without COEFS the terms are added as they
-// are. k comes after seven cycles, with COEFS after ten.
+// are. k comes after six cycles, with COEFS after ten, and is a sum without a register behind it: md_product begins with one.
 `default_nettype none
 
 module md_terms #(
@@ -21,6 +21,8 @@ module md_terms #(
     parameter TABLE_1 = "",
     parameter TABLE_2 = "",
     parameter COEFS = "",
+    // As in md_multiply.
+    parameter bit ECP5 = 0,
     // Derived.
     parameter int ADDRESS = $clog2(WORDS),
     parameter int K = VALUE + $clog2(TERMS)
@@ -30,7 +32,7 @@ module md_terms #(
     input wire [D-1:0] delta,
     // Kind here, kind there.
     input wire [1:0] kinds,
-    // Seven cycles later, with COEFS ten.
+    // Six cycles later, with COEFS ten.
     output logic signed [K-1:0] k
 );
   if (TERMS < 1 || TERMS > 3) begin : g_terms
@@ -53,7 +55,8 @@ module md_terms #(
       .D(D),
       .VALUE(VALUE),
       .SLOPE(SLOPE),
-      .FILE(TABLE_0)
+      .FILE(TABLE_0),
+      .ECP5(ECP5)
   ) u_table_0 (
       .clk(clk),
       .address(address),
@@ -67,7 +70,8 @@ module md_terms #(
         .D(D),
         .VALUE(VALUE),
         .SLOPE(SLOPE),
-        .FILE(TABLE_1)
+        .FILE(TABLE_1),
+        .ECP5(ECP5)
     ) u_table (
         .clk(clk),
         .address(address),
@@ -82,7 +86,8 @@ module md_terms #(
         .D(D),
         .VALUE(VALUE),
         .SLOPE(SLOPE),
-        .FILE(TABLE_2)
+        .FILE(TABLE_2),
+        .ECP5(ECP5)
     ) u_table (
         .clk(clk),
         .address(address),
@@ -120,7 +125,8 @@ module md_terms #(
       wire signed [VALUE+17:0] product;
       md_product #(
           .A(VALUE),
-          .B(18)
+          .B(18),
+          .ECP5(ECP5)
       ) u_product (
           .clk(clk),
           .a(values[t*VALUE+:VALUE]),
@@ -133,12 +139,10 @@ module md_terms #(
     end
   end
 
-  logic signed [K-1:0] sum;
   always_comb begin
-    sum = '0;
-    for (int t = 0; t < TERMS; t++) sum = sum + K'(signed'(weighted[t*VALUE+:VALUE]));
+    k = '0;
+    for (int t = 0; t < TERMS; t++) k = k + K'(signed'(weighted[t*VALUE+:VALUE]));
   end
-  always_ff @(posedge clk) k <= sum;
 endmodule
 
 `default_nettype wire

@@ -53,6 +53,9 @@ module md_worker #(
     parameter int QUEUE = 512,
     // Whether positions and sums on neighbours are to lie in UltraRAM, where there is one.
     parameter bit HUGE = 0,
+    // Multipliers as an ECP5 has them (md_multiply); long delay lines in distributed RAM (md_delay).
+    parameter bit ECP5 = 0,
+    parameter bit RINGS = 0,
     // Memory images, as in md_terms.
     parameter TABLE_0 = "",
     parameter TABLE_1 = "",
@@ -278,7 +281,8 @@ module md_worker #(
       .P(P),
       .BITS(FILTER_BITS),
       .RC2(RC2),
-      .INFO(DATA + 2)
+      .INFO(DATA + 2),
+      .RINGS(RINGS)
   ) u_filters (
       .clk(clk),
       .particle(particle[3*P-1:0]),
@@ -383,6 +387,8 @@ module md_worker #(
       .TABLE_1(TABLE_1),
       .TABLE_2(TABLE_2),
       .COEFS(COEFS),
+      .ECP5(ECP5),
+      .RINGS(RINGS),
       .TAG(INDEX + ADDRESS + 2)
   ) u_pairs (
       .clk(clk),

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from designs import lib
 from designs.flow.verilator import BuildOptions, simulate
 from designs.md import bench
-from designs.md.generate import Design
+from designs.md.generate import MULTIPLIER, Design
 from designs.md.protocol import Script
 from workloads.md.tables import Integers
 
@@ -60,7 +61,7 @@ def run(design: Design, runs: Sequence[Run], *, seed: int = 1, options: BuildOpt
         ]
         outcome = simulate(
             bench.TOP,
-            [*design.sources, top],
+            [*map(_simulated, design.sources), top],
             Path(__file__).parent / "bench_md.py",
             results=folder / "results",
             vectors={"runs": np.array(table, np.int64)},
@@ -85,6 +86,11 @@ def patience(design: Design) -> int:
     most = min(engine.capacity, max(1, 2 * design.system.n // cells))
     units = cells * -(-most // engine.filters)
     return 10 * (units * 14 * most // engine.workers + cells * engine.capacity) + 10_000
+
+
+def _simulated(source: Path) -> Path:
+    """A vendor's module has a model for simulation."""
+    return lib.source(f"sim/{MULTIPLIER}")[0] if source.stem == MULTIPLIER else source
 
 
 def _traces(runs: Sequence[Run], text: str, beats: str) -> list[Trace]:

@@ -11,6 +11,7 @@ from md_systems import CHARGED, ENGINE, SINGLE, start
 
 from designs.flow.verilator import BuildOptions
 from designs.md import evidence, simulation
+from designs.md.config import Engine
 from designs.md.flags import provoked
 from designs.md.generate import Design, generate_system
 from designs.md.protocol import INVALID, Script, dumped, reported
@@ -25,11 +26,11 @@ STEPS = 5
 QUICK = BuildOptions(optimise="-O0")
 
 
-@pytest.mark.parametrize("system", [SINGLE, CHARGED], ids=lambda s: s.name)
-def test_a_generated_core_equals_the_model(system: System) -> None:
+@pytest.mark.parametrize(("system", "engine"), [(SINGLE, ENGINE), (CHARGED, replace(ENGINE, ecp5=True, rings=True))])
+def test_a_generated_core_equals_the_model(system: System, engine: Engine) -> None:
     seed = 5
     print("seed", seed)
-    design = generate_system(system, ENGINE)
+    design = generate_system(system, engine)
     _, state = start(system, seed)
     made = evidence.plan(design, state, STEPS, seed)
     flags = provoked(design)

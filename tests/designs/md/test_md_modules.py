@@ -53,6 +53,7 @@ LINTED: dict[str, dict[str, int | str]] = {
         "TABLE_0": ZERO, "TERMS": 1, "FILTERS": 1, "P": 18, "SUM": 35, "D": 12, "VALUE": 30, "SLOPE": 18,
         "RC2": "64'd1 << 36", "RMIN2": "64'd1 << 30", "FILTER_BITS": 10, "QUEUE": 32,
     },
+    "as an ECP5 has them": {"TABLE_0": ZERO, "TABLE_1": ZERO, "FILTERS": 16, "CAPACITY": 24, "ECP5": 1, "RINGS": 1},
     "large memories": {"TABLE_0": ZERO, "TABLE_1": ZERO, "HUGE": 1, "CELLS_X": 7, "CAPACITY": 104},
 }  # fmt: skip
 
@@ -78,7 +79,8 @@ def test_lint(tmp_path: Path, name: str) -> None:
     ("module", "parameters", "message"),
     [
         ("md_product", {"A": 36}, "A and B must be 1 to 35"),
-        ("md_square", {"BITS": 37}, "BITS must be 1 to 36"),
+        ("md_square", {"BITS": 35}, "BITS must be 1 to 34"),
+        ("md_multiply", {"B": 19}, "A and B must be 1 to 18"),
         ("md_filter_square", {"BITS": 9}, "BITS must be 2 to 8"),
         ("md_filters", {"BITS": 3}, "BITS must be 4 to 10"),
         ("md_filters", {"RC2": "64'd281474976710657"}, "RC2 must be at most 2"),

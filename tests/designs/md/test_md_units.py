@@ -17,6 +17,9 @@ from workloads.md.tables import Format, Tables, tables
 SEED = 23
 CYCLES = 400
 
+#: Bits of factors: one piece, two, and four.
+PRODUCTS = ((18, 18), (27, 15), (12, 35), (33, 25), (35, 35), (3, 2))
+
 #: Charges and two kinds, so that there are three terms and coefficients; and a format of its own.
 SYSTEM = System(
     "units", (Species(charge=0.4), Species(0.7, 1.1, 0.8, -0.4)), (1, 1), (7.5, 7.5, 7.5), 2.4, 0.004, (3, 3, 3),
@@ -53,19 +56,32 @@ def signed(rng: np.random.Generator, bits: int) -> int:
     return int(rng.integers(-top, top)) >> int(rng.integers(bits) if corner < 0.4 else 0)
 
 
-def product(rng: np.random.Generator, a: int, b: int) -> Unit:
-    unit = Unit(Player("md_product", {"A": a, "B": b}, {"a": a, "b": b}, {"product": a + b}, has_reset=False))
+def product(rng: np.random.Generator, a: int, b: int, ecp5: int) -> Unit:
+    parameters = {"A": a, "B": b, "ECP5": ecp5}
+    unit = Unit(Player("md_product", parameters, {"a": a, "b": b}, {"product": a + b}, has_reset=False))
     for _ in range(CYCLES):
         x, y = signed(rng, a), signed(rng, b)
-        unit.expect("product", unit.drive(a=x, b=y) + 3, x * y)
+        unit.expect("product", unit.drive(a=x, b=y) + 4, x * y)
     return unit
 
 
-def square(rng: np.random.Generator, bits: int) -> Unit:
-    unit = Unit(Player("md_square", {"BITS": bits}, {"a": bits}, {"squared": 2 * bits}, has_reset=False))
+def square(rng: np.random.Generator, bits: int, ecp5: int) -> Unit:
+    unit = Unit(Player("md_square", {"BITS": bits, "ECP5": ecp5}, {"a": bits}, {"squared": 2 * bits}, has_reset=False))
     for _ in range(CYCLES):
         x = signed(rng, bits) % (1 << bits)
-        unit.expect("squared", unit.drive(a=x) + 2, x * x)
+        unit.expect("squared", unit.drive(a=x) + 3, x * x)
+    return unit
+
+
+def delay(rng: np.random.Generator, stages: int, ring: int) -> Unit:
+    """Right from when a ring's counter, which begins anywhere, has been round."""
+    parameters = {"WIDTH": 7, "STAGES": stages, "RING": ring}
+    unit = Unit(Player("md_delay", parameters, {"in": 7}, {"out": 7}, has_reset=False))
+    for number in range(CYCLES):
+        word = int(rng.integers(1 << 7))
+        cycle = unit.drive(**{"in": word}) + stages
+        if number >= 16:
+            unit.expect("out", cycle, word)
     return unit
 
 
@@ -98,7 +114,7 @@ def force(rng: np.random.Generator) -> Unit:
         if rng.random() < 0.5:
             x, d = (2 * signed(rng, 10) + 1) << int(rng.integers(5)), int(rng.choice([-1, 1])) << p - 1
         wanted = (abs(x * d) + (1 << p - 1) >> p) * (1 if x * d > 0 else -1)
-        unit.expect("force_out", unit.drive(k=x, difference=d) + 5, wanted)
+        unit.expect("force_out", unit.drive(k=x, difference=d) + 6, wanted)
     return unit
 
 
@@ -151,7 +167,7 @@ def terms(rng: np.random.Generator, made: Tables, files: dict[str, str], number:
             assert made.coefficients is not None
             values = values * made.coefficients[:, kinds >> 1, kinds & 1] >> 17
         cycle = unit.drive(address=where, delta=place, kinds=kinds)
-        unit.expect("k", cycle + (10 if weighted else 7), int(values.sum()))
+        unit.expect("k", cycle + (10 if weighted else 6), int(values.sum()))
     return unit
 
 
@@ -192,14 +208,14 @@ def distance(rng: np.random.Generator, p: int, limit: int, closest: int) -> Unit
     return unit
 
 
-def pairs(rng: np.random.Generator, made: Tables, files: dict[str, str]) -> Unit:
+def pairs(rng: np.random.Generator, made: Tables, files: dict[str, str], own: int) -> Unit:
     """Forces of pairs, of all kinds, against those of the model."""
     form = made.format
     p = form.position
     parameters = {
         "P": p, "B": form.bins, "S": form.segments, "D": form.delta, "VALUE": made.value_bits,
         "SLOPE": made.slope_bits, "SUM": form.sums, "TERMS": 3, "KINDS": 2, "RC2": f"64'd{made.cutoff2}",
-        "RMIN2": f"64'd{made.close2}", "TAG": 9, **files,
+        "RMIN2": f"64'd{made.close2}", "TAG": 9, "ECP5": own, "RINGS": own, **files,
     }  # fmt: skip
     inputs = {"valid": 1, "here": 3 * p, "there": 3 * p, "shift": 5, "kinds": 2, "tag": 9}
     outputs = {"force_valid": 1, "force_out": 3 * form.sums, "tag_out": 9, "counts": 1}
@@ -216,11 +232,11 @@ def pairs(rng: np.random.Generator, made: Tables, files: dict[str, str]) -> Unit
         r2 = int((d * d).sum())
         counts = int(valid and r2 < made.cutoff2)
         unit.expect("counts", cycle + 9, counts)
-        unit.expect("force_valid", cycle + 24, counts)
-        unit.expect("tag_out", cycle + 24, tag)
+        unit.expect("force_valid", cycle + 25, counts)
+        unit.expect("tag_out", cycle + 25, tag)
         if counts:
             k = int(fixed.strength(made, np.array([r2]), kinds[:1], kinds[1:])[0])
-            unit.expect("force_out", cycle + 24, pack(fixed.round_odd(k * d, p), form.sums))
+            unit.expect("force_out", cycle + 25, pack(fixed.round_odd(k * d, p), form.sums))
     return unit
 
 
@@ -353,8 +369,9 @@ def test_units(tmp_path: Path) -> None:
     made = tables(SYSTEM, FORMAT)
     files = write_tables(made, tmp_path)
     makers: Sequence[Callable[[], Unit]] = [
-        *(lambda a=a, b=b: product(rng, a, b) for a, b in ((18, 18), (27, 15), (12, 35), (33, 25), (35, 35), (3, 2))),
-        *(lambda bits=bits: square(rng, bits) for bits in (1, 18, 19, 24, 30)),
+        *(lambda a=a, b=b, own=own: product(rng, a, b, own) for a, b in PRODUCTS for own in (0, 1)),
+        *(lambda bits=bits, own=own: square(rng, bits, own) for bits in (1, 17, 18, 24, 34) for own in (0, 1)),
+        *(lambda stages=stages, ring=ring: delay(rng, stages, ring) for stages in (0, 4, 5, 16, 29) for ring in (0, 1)),
         lambda: small_squares(tmp_path),
         lambda: force(rng),
         lambda: normalise(rng, FORMAT),
@@ -366,7 +383,7 @@ def test_units(tmp_path: Path) -> None:
         lambda: terms(rng, made, files, 3, True),
         lambda: distance(rng, 24, 277158070202394, 24944226318215),
         lambda: distance(rng, 16, 1 << 32, 1 << 28),
-        lambda: pairs(rng, made, files),
+        *(lambda own=own: pairs(rng, made, files, own) for own in (0, 1)),
         lambda: filters(rng, 24, 9, 277158070202394),
         lambda: filters(rng, 24, 10, 1 << 48),
         lambda: filters(rng, 20, 4, 1 << 40),

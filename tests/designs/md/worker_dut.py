@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from designs.flow.verilator import simulate
-from designs.lib import closure
+from designs.lib import closure, source
 from workloads.md import fixed
 from workloads.md.tables import Tables
 
@@ -26,10 +26,12 @@ from players import Player, pack, play  # noqa: F401
 FOLDER = Path(__file__).parents[3] / "designs" / "md"
 BENCH = Path(__file__).parent / "bench_worker.py"
 MODULES = (
-    "cells", "distance", "filter", "filter_square", "filters", "force", "home_sums", "homes", "memory",
-    "neighbour_sums", "normalise", "pairs", "product", "queue", "square", "stream", "sums", "table", "terms", "worker",
+    "cells", "delay", "distance", "filter", "filter_square", "filters", "force", "home_sums", "homes", "memory",
+    "multiply", "neighbour_sums", "normalise", "pairs", "product", "queue", "square", "stream", "sums", "table",
+    "terms", "worker",
 )  # fmt: skip
-SOURCES = [*closure("rom", "stream_fifo", "delay"), *(FOLDER / f"md_{name}.sv" for name in MODULES)]
+LIBRARY = [*closure("rom", "stream_fifo", "delay"), *source("sim/ecp5_multiplier")]
+SOURCES = [*LIBRARY, *(FOLDER / f"md_{name}.sv" for name in MODULES)]
 
 
 def write_tables(table: Tables, folder: Path) -> dict[str, str]:
