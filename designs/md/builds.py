@@ -19,7 +19,7 @@ from workloads.api import Progress
 #: Case by board, and the clock that place and route works towards; the PLL gives the nearest it can.
 BOARDS: Mapping[str, Mapping[str, float]] = {"ulx3s-85f": {"lj864": 60.0}}
 
-#: Of nextpnr: the wires that its default placer makes are half as long again, and router1 does not come to an end on them.
+#: Of nextpnr: its default placer makes wires half as long again, and router1 does not come to an end on them.
 OPTIONS = ("--placer", "static", "--router", "router2", "--router2-alt-weights")
 
 #: Cases by part.
