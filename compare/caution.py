@@ -32,19 +32,41 @@ def _sustained(row: Row) -> Row:
     launch does not overlap. The back-to-back launches of the same record, operands in device memory as well, may have
     done more; the largest of these rates is the throughput.
     """
+    rates = _rates(row)
+    return _with_rate(row, rates) if rates else row
+
+
+def _rates(row: Row, statistic: str = "") -> list[Figure]:
+    """Rates of a row, of one statistic where one is named; none where they were derived from cycles and a clock."""
     if "throughput" not in row.figures or row.boundary not in (Boundary.KERNEL, Boundary.HOST):
-        return row
+        return []
     cuts = {row.boundary, Boundary.HOST}
-    rates = [
+    return [
         Figure.of(m)
         for r in row.records
         for m in r.measurements
         if m.quantity == "throughput" and m.boundary in cuts and m.spread != DEVIATION  # runs: for their variation
+        if m.statistic == statistic or not statistic
     ]
-    if not rates:  # derived from a simulation and a routing
-        return row
+
+
+def _with_rate(row: Row, rates: list[Figure]) -> Row:
     best = replace(max(rates, key=lambda f: f.value), boundary=row.boundary)
     return replace(row, figures={**row.figures, "throughput": best})
+
+
+def like_rates(over: Row, under: Row) -> tuple[Row, Row]:
+    """Return two rows with rates of one statistic, which may be divided.
+
+    The larger rate of one may be a median of rounds and that of the other the mean of an energy window. What the
+    second row has at most counts where the first has a rate of that statistic too; else what the first has at most.
+    """
+    best = [row.figures["throughput"].statistic for row in (over, under) if "throughput" in row.figures]
+    for statistic in reversed(best) if len(set(best)) == 2 else ():
+        found = [_rates(row, statistic) for row in (over, under)]
+        if all(found):
+            return _with_rate(over, found[0]), _with_rate(under, found[1])
+    return over, under
 
 
 def _with_sensor_error(row: Row) -> Row:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compare.application import Application, applications
 from compare.batches import Overtaking, overtakings
-from compare.caution import careful, with_drift
+from compare.caution import careful, like_rates, with_drift
 from compare.claim import load_claims
 from compare.deployed import is_deployed, is_simulated, runs_of
 from compare.derive import assumption, derive, with_energy
@@ -334,7 +334,8 @@ def _baselines(rows: list[Row], spares: Sequence[Row]) -> Iterator[Verdict]:
                     batch = pick(batch for batch in batches if isinstance(batch, int))
                     over, under = (_best([r for r in side if r.batch == batch], figure) for side in having)
                     if over is not None and under is not None:
-                        yield ratio(over, _of_run(over, under, spares), figure, one_run=True)
+                        over, under = like_rates(over, _of_run(over, under, spares))
+                        yield ratio(over, under, figure, one_run=True)
 
 
 def _of_run(row: Row, base: Row, spares: Sequence[Row]) -> Row:

@@ -8,7 +8,7 @@ import pytest
 from synthetic_records import kernel, measurement, oracle, record, routed, rows, simulated
 
 from compare import plots
-from compare.caution import careful, floors, sensor_error, with_drift
+from compare.caution import careful, floors, like_rates, sensor_error, with_drift
 from compare.comparison import _verdicts
 from compare.derive import derive
 from compare.record import Boundary
@@ -96,3 +96,39 @@ def test_the_latency_of_a_batch_in_a_pipeline_grows_with_the_batch() -> None:
     flat = line.drawn("throughput", 1, 2**20)[2]
     assert set(flat) == {125e6}
     assert replace(line, rows=(replace(fpga, figures={}),)).drawn("throughput", 1, 4) == ([], [], [], [])
+
+
+def windowed(mean: float | None, median: float, **kw: object) -> object:
+    """Rows of a record with rates of rounds, and of an energy window, at the kernel boundary."""
+    made = [measurement("throughput", median, statistic="median", samples=9)]
+    if mean is not None:
+        made.append(measurement("throughput", mean, statistic="mean", boundary=Boundary.HOST, spread="windows"))
+    found = careful(rows(record(*made, conditions={"arithmetic": "fixed", "batch": 1, "launch_mode": "queue"}, **kw)))
+    return next(row for row in found if row.boundary == Boundary.KERNEL)
+
+
+@pytest.mark.parametrize(
+    ("ours", "base", "wanted"),
+    [
+        ((390, 400), (104, 100), 390 / 104),  # the baseline's best is a mean
+        ((None, 400), (104, 100), 400 / 100),  # of which we have none
+        ((410, 400), (99, 100), 400 / 100),
+        ((390, 400), (99, 100), 400 / 100),
+    ],
+)
+def test_rates_of_one_statistic_are_divided(ours: tuple, base: tuple, wanted: float) -> None:
+    over, under = windowed(*ours), windowed(*base, tier="outside baseline", implementation="gpu/track/torch")
+    found = ratio(*like_rates(over, under), "throughput", one_run=True)
+    assert isinstance(found, Ratio)
+    assert found.value == pytest.approx(wanted)
+    (verdict,) = [v for v in _verdicts([over, under], [over, under]) if v.figure == "throughput"]
+    assert isinstance(verdict, Ratio)
+    assert verdict.value == pytest.approx(wanted)
+
+
+def test_rates_without_a_common_statistic_stay_as_they_are() -> None:
+    over, under = windowed(None, 400), windowed(104, 100, tier="outside baseline", implementation="gpu/track/torch")
+    (bare,) = rows(record(measurement("throughput", 104, statistic="mean", samples=1)))
+    assert like_rates(over, bare) == (over, bare)
+    assert isinstance(ratio(*like_rates(over, bare), "throughput"), Refusal)
+    assert like_rates(under, under) == (under, under)
