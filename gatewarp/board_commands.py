@@ -54,9 +54,7 @@ def deploy(
         float | None, typer.Option(min=0.001, help="Clock in MHz; default: one that is easily met.")
     ] = None,
     baud: Annotated[int | None, typer.Option(min=300, help="Rate of the line; default: the board's highest.")] = None,
-    transport: Annotated[
-        str, typer.Option(help="serial, or udp for boards with Ethernet: the same frames, 100 times as fast.")
-    ] = "serial",
+    transport: Annotated[str, typer.Option(help="serial, or udp for boards with gigabit Ethernet.")] = "serial",
     address: Annotated[
         str | None, typer.Option(help="With udp: IP[:PORT] that the board gets; default: 192.168.77.2:18241.")
     ] = None,

@@ -38,7 +38,7 @@ LONG_SECONDS, BUSY = 0.5, 0.5
 class Over:
     """How items got to a board and back.
 
-    `launch` stands where a GPU's record has its way to launch. `told` says it in words, with the rate. `conditions` are
+    `launch` stands where a GPU's record has its way to launch. `told` says it in words. `conditions` are
     those of a record. `built`, `host` and `simulated` are repository-relative files that it needs besides the serial
     line's, for any bitstream, on the host, and on a simulated board.
     """
@@ -53,7 +53,7 @@ class Over:
 
 def serial(built: Built) -> Over:
     """The serial line of a bitstream."""
-    return Over("serial", f"{built.baud:,} baud", {"baud": built.baud})
+    return Over("serial", f"at {built.baud:,} baud", {"baud": built.baud})
 
 
 class ClockContradictedError(ValueError):

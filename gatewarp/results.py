@@ -37,7 +37,7 @@ def lines(done: Deployed) -> Iterator[str]:
             f"{busier * clock / max(line.cycles, 1) / 1e6:.2f} MB/s of payload in the busier direction of that time"
         )
     yield (
-        f"over the line: {line.cycles:,} cycles for {line.bytes_in:,} bytes in and {line.bytes_out:,} out at "
+        f"over the line: {line.cycles:,} cycles for {line.bytes_in:,} bytes in and {line.bytes_out:,} out "
         f"{done.over.told}, {carried}"
     )
     if done.simulated:

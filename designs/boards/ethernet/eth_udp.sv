@@ -5,7 +5,7 @@
 `default_nettype none
 
 module eth_udp #(
-    parameter logic [47:0] MAC = 48'h02_67_c0_a8_4d_02,
+    parameter logic [47:0] MAC = 48'h02_47_c0_a8_4d_02,
     parameter logic [31:0] IP = 32'hc0_a8_4d_02,
     parameter logic [15:0] PORT = 16'h4741,
     // Bytes that wait in each direction, a power of two of at least 2048.

@@ -139,7 +139,7 @@ module {name} (
 
   assign {board.uart_transmit} = 1'b1;
 {lights}{high}
-  wire unused_pins = &{{1'b0, {board.uart_receive}}};
+  wire unused = &{{1'b0, {board.uart_receive}, heartbeat, seen, troubled}};
 endmodule
 
 `default_nettype wire

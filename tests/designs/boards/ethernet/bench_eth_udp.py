@@ -64,14 +64,12 @@ class Cable:
     async def _shell(self) -> None:
         """Take bytes for the shell."""
         dut = self.dut
-        ready = False
         while True:
             await FallingEdge(dut.clk)
-            if ready and was:
-                self.line.append(byte)
             ready = self.rng.random() < self.take
             dut.m_ready.value = int(ready)
-            was, byte = dut.m_valid.value == 1, int(dut.m_data.value) if dut.m_valid.value == 1 else 0
+            if ready and dut.m_valid.value == 1:
+                self.line.append(int(dut.m_data.value))
 
     async def raw(self, data: bytes, *, gap: int = 12, error_at: int = -1) -> None:
         """Bytes of the PHY as they are, then a gap."""
@@ -305,8 +303,9 @@ async def order(dut: Any) -> None:
             taken.extend(text)
 
     for number, good in (
-        (0xFFFFFFF0, True), (0xFFFFFFF0, False), (0xFFFFFFEF, False), (0xFFFFFFFF, True), (0, True), (0xFFFFFFFF, False),
-        (5, True), (4, False), (5, False), (0x80000004, True), (6, False), (0x80000005, True), (0x80000003, False),
+        (0xFFFFFFF0, True), (0xFFFFFFF0, False), (0xFFFFFFEF, False), (0xFFFFFFFF, True), (0, True),
+        (0xFFFFFFFF, False), (5, True), (4, False), (5, False), (0x80000004, True), (6, False),
+        (0x80000005, True), (0x80000003, False),
     ):  # fmt: skip
         await offer(number, good)
     await offer(3, True, port=6)

@@ -10,7 +10,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-BOARD_MAC, BOARD_IP, BOARD_PORT = bytes.fromhex("0267c0a84d02"), bytes((192, 168, 77, 2)), 0x4741
+BOARD_MAC, BOARD_IP, BOARD_PORT = bytes.fromhex("0247c0a84d02"), bytes((192, 168, 77, 2)), 0x4741
 HOST_MAC, HOST_IP, HOST_PORT = bytes.fromhex("020000000001"), bytes((192, 168, 77, 1)), 40_000
 EVERYONE = b"\xff" * 6
 PREAMBLE = b"\x55" * 7 + b"\xd5"
