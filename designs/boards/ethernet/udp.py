@@ -114,10 +114,18 @@ class UdpStream:
     `late` counts datagrams of the board that came behind a newer one, or twice.
     """
 
-    def __init__(self, datagrams: Datagrams, address: Address, here: str = "", *, kept: socket.socket | None = None):
+    def __init__(
+        self,
+        datagrams: Datagrams,
+        address: Address,
+        here: str = "",
+        *,
+        kept: socket.socket | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.address, self.here = address, here
         self.late = 0
-        self._datagrams, self._kept = datagrams, kept
+        self._datagrams, self._kept, self._clock = datagrams, kept, clock
         self._next = int(time.time() * 1000) & 0xFFFFFFFF
         self._last: int | None = None
         self._arrived: deque[bytes] = deque()
@@ -151,7 +159,7 @@ class UdpStream:
 
     def _check_silence(self) -> None:
         """Start numbers anew, at both ends, when those we have may be why nothing is taken any more."""
-        if time.monotonic() < self._renew_at:
+        if self._clock() < self._renew_at:
             return
         self._datagrams.renew()
         self._last = None
@@ -170,7 +178,7 @@ class UdpStream:
                     self._fail(error)
             self._next = (self._next + 1) & 0xFFFFFFFF
         if self._renew_at == math.inf:
-            self._renew_at = time.monotonic() + self._patience
+            self._renew_at = self._clock() + self._patience
         return len(data)
 
     def _fail(self, error: OSError) -> NoReturn:
