@@ -14,33 +14,31 @@ from compare import batch_tables, plots
 from compare.derive import band
 from compare.motion import PAIRS
 from compare.rows import Row
-from compare.sizes import Point, SizeCrossing, series
+from compare.sizes import Point, SizeCrossing, lines_of
 from compare.traces import Trace
 
 
 def draw_sizes(workload: str, points: Sequence[Point], crossings: Sequence[SizeCrossing]) -> Canvas | None:
-    """Return pairs a second against atoms: lines of kernels, a mark for each FPGA design; None for one size only."""
+    """Return pairs a second against atoms: lines of kernels, a mark for each FPGA design; None for one size only.
+
+    A line joins the sizes of one kind of system; systems of which there is one size are marks of their own.
+    """
     if len({point.atoms for point in points}) < 2:
         return None
-    lines: dict[tuple[str, ...], list[Point]] = {}
-    for point in points:
-        lines.setdefault((*series(point.row), *([point.row.case] if point.row.kind == "fpga" else [])), []).append(
-            point
-        )
-    order = sorted(lines.values(), key=lambda line: (line[0].row.kind != "fpga", line[0].row.tier != "product",
-                                                     line[0].row.implementation, line[0].row.arithmetic))  # fmt: skip
+    fpgas = [[[point]] for point in points if point.row.kind == "fpga"]
+    order = [*fpgas, *sorted(lines_of(p for p in points if p.row.kind != "fpga").values(), key=_place)]
     with mpl.rc_context(plots.STYLE):
         canvas = Canvas(figsize=(16, 8))
         FigureCanvasAgg(canvas)
         axes = canvas.add_axes((0.06, 0.09, 0.66, 0.78))
         canvas.text(0.012, 0.945, f"{workload} · size of the system", fontsize=16, weight="bold", color=plots.INK)
-        key = "the best launch and batch · dotted: a design's rate, if kept at other sizes · dashed: outside baseline"
+        key = "line: sizes of like systems · dotted: a design's rate, if kept at all sizes · dashed: outside baseline"
         canvas.text(0.988, 0.95, f"{key} · ring: overtakes", fontsize=11.5, color="#555555", ha="right")
         axes.set(xscale="log", yscale="log", xlabel="atoms", title="pairs within the cutoff, pair/s (higher is better)")
         first, last = min(p.atoms for p in points), max(p.atoms for p in points)
         ends: list[tuple[float, str, str]] = []
-        for line, colour in zip(order, plots.PALETTE, strict=False):
-            row = line[0].row
+        for lines, colour in zip(order, plots.PALETTE, strict=False):
+            line, row = lines[0], lines[0][0].row
             x, y = [p.atoms for p in line], [p.rate for p in line]
             if row.kind == "fpga":
                 low, high = band(row.figures[PAIRS])
@@ -49,10 +47,17 @@ def draw_sizes(workload: str, points: Sequence[Point], crossings: Sequence[SizeC
                 axes.plot(x, y, color=colour, marker="D", markersize=10, linestyle="none", zorder=4)
             else:
                 style = "-" if row.tier == "product" else (0, (4, 2))
-                axes.plot(x, y, color=colour, linestyle=style, marker="o" if row.tier == "product" else "s",
-                          markersize=5, linewidth=2)  # fmt: skip
+                for each in lines:
+                    single = {"markersize": 7, "markerfacecolor": "none", "markeredgewidth": 1.6}
+                    axes.plot([p.atoms for p in each], [p.rate for p in each], color=colour, linestyle=style,
+                              marker="o" if row.tier == "product" else "s", linewidth=2,
+                              **(single if len(each) == 1 else {"markersize": 5}))  # fmt: skip
                 axes.plot([x[-1], last * 1.3], [y[-1]] * 2, color=colour, linewidth=0.8)
             ends.append((y[-1], _name(row), colour))
+        for name, atoms, rate in _alone(order):
+            axes.annotate(
+                name, (atoms, rate), (0, 8), textcoords="offset points", ha="center", fontsize=11, color=plots.INK
+            )
         for crossing in crossings:
             if crossing.atoms is not None:
                 axes.plot([crossing.atoms], [crossing.fpga.rate], marker="o", markersize=11, markerfacecolor="none",
@@ -65,6 +70,21 @@ def draw_sizes(workload: str, points: Sequence[Point], crossings: Sequence[SizeC
         axes.yaxis.set_major_locator(LogLocator(numticks=99))
         plots.label(axes, ends)
     return canvas
+
+
+def _place(lines: Sequence[Sequence[Point]]) -> tuple[bool, str, str]:
+    row = lines[0][0].row
+    return row.tier != "product", row.implementation, row.arithmetic
+
+
+def _alone(order: Sequence[Sequence[Sequence[Point]]]) -> list[tuple[str, float, float]]:
+    """Cases that are no part of the longest line of a kernel, with the place of their highest mark."""
+    highest: dict[str, Point] = {}
+    for lines in order:
+        for point in (point for line in lines[1:] for point in line):
+            if point.row.case not in highest or point.rate > highest[point.row.case].rate:
+                highest[point.row.case] = point
+    return [(name, point.atoms, point.rate) for name, point in highest.items()]
 
 
 def _name(row: Row) -> str:

@@ -3,7 +3,8 @@
 A GPU is fast once a system fills it, so its pairs a second grow with the size; an FPGA engine's pipelines are as busy
 with a small system as with a large one. So the rate of a design, known at one size, is taken as its rate at all sizes
 that its memories hold; that is an assumption, and the crossing is modelled. Nothing is divided: systems of unlike size
-are unlike cases.
+are unlike cases. Sizes make a line only where the systems are of one kind and differ in nothing else: a pair takes as
+many useful flops, and an atom has as many pairs to a tenth.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ from compare.record import Boundary
 from compare.referee import Refusal, ratio
 from compare.rows import Row
 
+#: Systems whose pairs an atom differ by no more than this factor may be of one kind.
+ALIKE = 1.1
+
 
 @dataclass(frozen=True)
 class Point:
-    """A row and how many atoms its system has."""
+    """A row, how many atoms its system has, and the number of the kind that the system is of."""
 
     atoms: float
     row: Row
+    kind: int = 0
 
     @property
     def rate(self) -> float:
@@ -51,6 +56,7 @@ class SizeCrossing:
 def points_of(rows: Iterable[Row], systems: Systems) -> list[Point]:
     """Return rows at the kernel boundary with their sizes, ascending; of a case, kernel and arithmetic the fastest."""
     best: dict[tuple[str, ...], Point] = {}
+    kinds = _kinds(systems.values())
     for row in rows:
         system = systems.get((row.workload, row.case))
         if (
@@ -61,25 +67,47 @@ def points_of(rows: Iterable[Row], systems: Systems) -> list[Point]:
         ):
             continue
         key = (*series(row), row.case, row.array)
-        point = Point(system.figures["atoms"].value, row)
+        point = Point(system.figures["atoms"].value, row, kinds[row.case])
         if key not in best or point.rate > best[key].rate:
             best[key] = point
     return sorted(best.values(), key=lambda p: p.atoms)
 
 
+def _kinds(systems: Iterable[Row]) -> dict[str, int]:
+    """Return the number of the kind of each case: that of the first system that is alike."""
+    firsts: list[tuple[float | None, float]] = []
+    found: dict[str, int] = {}
+    for system in systems:
+        figures = system.figures
+        if not {"atoms", "pairs"} <= set(figures):
+            continue
+        flops = figures["flops"].value if "flops" in figures else None
+        pairs = figures["pairs"].value / figures["atoms"].value
+        alike = (i for i, (f, p) in enumerate(firsts) if f == flops and max(p, pairs) <= ALIKE * min(p, pairs))
+        found[system.case] = next(alike, len(firsts))
+        if found[system.case] == len(firsts):
+            firsts.append((flops, pairs))
+    return found
+
+
 def series(row: Row) -> tuple[str, ...]:
-    """What makes points one line."""
+    """What makes points of one kind of system one line."""
     return row.implementation, row.device, row.arithmetic
+
+
+def lines_of(points: Iterable[Point]) -> dict[tuple[str, ...], list[list[Point]]]:
+    """Return the lines of each series, one for each kind of system: the one of most sizes, or to larger ones, first."""
+    found: dict[tuple[str, ...], dict[int, list[Point]]] = {}
+    for point in points:
+        found.setdefault(series(point.row), {}).setdefault(point.kind, []).append(point)
+    return {key: sorted(lines.values(), key=lambda line: (-len(line), -line[-1].atoms)) for key, lines in found.items()}
 
 
 def size_crossings(points: Sequence[Point]) -> tuple[SizeCrossing, ...]:
     """Set each FPGA design against each line of a GPU with at least two sizes."""
-    lines: dict[tuple[str, ...], list[Point]] = {}
-    for point in points:
-        if point.row.kind == "gpu":
-            lines.setdefault(series(point.row), []).append(point)
+    lines = [line for each in lines_of(p for p in points if p.row.kind == "gpu").values() for line in each]
     fpgas = [point for point in points if point.row.kind == "fpga"]
-    return tuple(_crossing(f, tuple(line)) for f in fpgas for line in lines.values() if len(line) > 1)
+    return tuple(_crossing(f, tuple(line)) for f in fpgas for line in lines if len(line) > 1)
 
 
 def _crossing(fpga: Point, line: tuple[Point, ...]) -> SizeCrossing:

@@ -107,6 +107,8 @@ def test_size_from_which_the_gpu_is_ahead(story: Comparison) -> None:
     assert crossing.high is not None
     assert crossing.low < crossing.atoms < crossing.high
     assert by_kernel["lj864", "gpu/md/cuda"].reason == "at every size measured"
+    # An atom of argon20k has six times as many pairs: it is no point of the line through the melts.
+    assert {p.row.case for c in story.sizes for p in c.points} == {"lj864", "melt1k", "melt108k"}
     shown = lines(story, motion_tables.SIZES)
     assert any(line["ahead from, atoms"] == "at every size measured" for line in shown)
 
