@@ -17,9 +17,9 @@ from designs.boards.ethernet.udp import pieces
 
 # The model of the shell is the one that the tests of the link have.
 sys.path.append(str(Path(__file__).parents[1]))
-from serial_shell_model import Core, Line, Shell, expected_output, running_sum
+from serial_shell_model import Core, Line, Registers, Shell, expected_output, running_sum
 
-__all__ = ["Core", "ModelDatagrams", "Shell", "SocketBoard", "expected_output", "running_sum"]
+__all__ = ["Core", "ModelDatagrams", "Registers", "Shell", "SocketBoard", "expected_output", "running_sum"]
 
 #: Bytes of the shell in a datagram.
 MOST = 512
@@ -73,10 +73,10 @@ class ModelDatagrams:
 
 
 class SocketBoard:
-    """A shell on 127.0.0.1 in real time, in a thread of its own; `wedge` lets its next number be far off."""
+    """A shell on 127.0.0.1 in real time, in a thread of its own. A `mute` one takes all and says nothing."""
 
-    def __init__(self, core: Callable[[bytes], bytes], item: int = 16) -> None:
-        self.shell = Shell(Core(item, item, lambda: core))
+    def __init__(self, core: Callable[[bytes], bytes], item: int = 16, registers: Registers | None = None) -> None:
+        self.shell = Shell(Core(item, item, lambda: core), registers or Registers())
         self.numbers = Numbers()
         self.running, self.mute = True, False
         self.sent = 0
