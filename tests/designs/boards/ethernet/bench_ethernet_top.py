@@ -14,8 +14,10 @@ from designs.boards.frames import SLOTS, WINDOW, Control, Decoder, Kind, Registe
 from designs.flow.bench import generator, save
 
 HALF_NS = 4
+#: Frames that surely fit the input FIFO.
+HELD = 50
 WORD = 3  # bytes of a word of the loopback core
-CLOCK_PS = int(os.environ["GATEWARP_CLOCK_PS"])
+CLOCK_PS, BYTES = int(os.environ["GATEWARP_CLOCK_PS"]), int(os.environ["GATEWARP_PAYLOAD"])
 
 
 def answer(data: bytes) -> bytes:
@@ -170,7 +172,7 @@ async def payload(dut: Any) -> None:
     host = Host(dut)
     await host.begin()
     await host.reset()
-    total = 7_200
+    total = BYTES
     data = bytes(host.rng.randrange(32) if i % WORD == WORD - 1 else host.rng.randrange(256) for i in range(total))
     frames = [data[i : i + 240] for i in range(0, total, 240)]
 
@@ -189,7 +191,7 @@ async def payload(dut: Any) -> None:
                 told = host.expected
             await host.until(lambda: len(host.queue) < 2)
             await Timer(2 * HALF_NS, "ns")
-            assert host.cycle < started + 200_000
+            assert host.cycle < started + 20_000 + 25 * total
         return host.cycle - started
 
     both = await exchange(total)
@@ -197,4 +199,5 @@ async def payload(dut: Any) -> None:
     await host.reset()
     host.out.clear()
     await host.write(Control.HOLD)
-    save(cycles=[both, await exchange(0)], bytes=[total])
+    del frames[HELD:]
+    save(cycles=[both, await exchange(0)], bytes=[total, 240 * len(frames)])
