@@ -73,9 +73,12 @@ def simulated(
 
     Only for a simulation whose every output equalled the oracle: the record says so, as those of a GPU do.
     `alone` are latencies of items that each met an empty core. They are recorded where given: a core that folds has
-    room for items that wait, and at full rate a latency is mostly waiting for those before.
+    room for items that wait, and at full rate a latency is mostly waiting for those before. Of such a core the interval
+    before the last item is left out where there are others: nothing follows that item, and the core may end it sooner.
     """
     steps = np.diff(left)
+    if alone is not None and len(steps) > 1:
+        steps = steps[:-1]
     delay = left - entered if alone is None else alone
     of = {} if alone is None else {"latency_of": "items that meet an empty core"}
     return Record(
@@ -98,7 +101,7 @@ def simulated(
             source="cycle-accurate simulation of the core, operands at its pins",
         ),
         measurements=(
-            _cycles("interval", float(left[-1] - left[0]) / (len(left) - 1), steps),
+            _cycles("interval", float(steps.mean()), steps),
             _cycles("cycles", float(np.median(delay)), delay),
             *more,
         ),
