@@ -12,20 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from compare.provenance import repo_root
-from designs.boards import Board, BoardError, clocking
-from designs.boards.clocking import Clocking
+from designs.boards import Board, BoardError, clocking, families
+from designs.boards.clocking import PLLS, Clocking
 from designs.boards.shell.top import Buffers, Items, design_hash, shell_sources, shell_top
-from designs.boards.top import CLOCK, clocks_per_bit
-from designs.flow import ecppack
+from designs.boards.top import clocks_per_bit
 from designs.flow.evidence import Core
-from designs.flow.nextpnr import place_and_route
-from designs.flow.yosys import synth_ecp5
 from designs.lib import source
 from workloads.api import Progress
 
@@ -41,14 +37,14 @@ SMALL = Buffers(received=2048, words=2048, results=2048)
 #: Content that is the same for every core of a board: what the shell, the clock and the pins are made from.
 _CODE = ("bitstream", "clocking", "pll", "top")
 
-#: Modules of the flow of an ECP5; the other families have theirs in `designs.boards.families`.
-_FLOW = ("yosys", "nextpnr", "ecppack")
-
-#: Module of the PLL of a family, below designs/lib.
-_PLL = {
-    "ecp5": "lattice/ecp5_pll", "ice40": "lattice/ice40_pll", "gowin": "gowin/gowin_pll",
-    "gatemate": "gatemate/gatemate_pll",
-}  # fmt: skip
+#: Modules of the flow of a family, below designs/, besides those of all families.
+_FLOWS: Mapping[str, tuple[str, ...]] = {
+    "ecp5": ("boards/families/ecp5", "flow/nextpnr", "flow/ecppack"),
+    "ice40": ("boards/families/ice40", "flow/ice40"),
+    "gowin": ("boards/families/gowin", "boards/families/himbaechel"),
+    "gatemate": ("boards/families/gatemate", "boards/families/himbaechel"),
+}
+_SHARED = ("boards/plls", "boards/families/__init__", "boards/families/built", "flow/yosys")
 
 #: Lowest rate of the serial line that is taken, baud.
 LOWEST_BAUD = 300
@@ -62,8 +58,9 @@ class ClockMissed(RuntimeError):
 class Built:
     """A bitstream and all that its run depends on.
 
-    `design` are the 32 hexadecimal digits that the shell tells; `seed` and `fmax_hz` of the routing; `text` is the top,
-    `sources` and `simulated_sources` are the other files of a synthesis and of a simulation.
+    `design` are the 32 hexadecimal digits that the shell tells; `seed`, `fmax_hz` and `options` (none: the tool's own)
+    of the routing; `text` is the top, `sources` and `simulated_sources` are the other files of a synthesis and of a
+    simulation.
     """
 
     core: Core
@@ -79,6 +76,7 @@ class Built:
     text: str
     sources: tuple[Path, ...]
     simulated_sources: tuple[Path, ...]
+    options: tuple[str, ...] = ()
 
     @property
     def clocks_per_bit(self) -> int:
@@ -118,12 +116,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Routed:
-    """One seed's outcome: the clock that it reached, Hz, and the packed file."""
+    """One seed's outcome: the clock that it reached, Hz, the packed file, and the options of place and route."""
 
     seed: int
     fmax_hz: float
     met: bool
     bitstream: Path
+    options: tuple[str, ...] = ()
 
 
 def plan(core: Core, board: Board, *, mhz: float, items: Items, baud: int | None = None) -> Plan:
@@ -149,14 +148,14 @@ def build(planned: Plan, *, seeds: int = SEEDS, progress: Progress | None = None
 
     Errors: ClockMissed; FlowError, for a design that does not fit the part as well; MissingTool.
     """
-    if progress:
-        progress("synthesise", 0, 1)
     reached = 0.0
     for seed in range(1, seeds + 1):
-        routed = _route(planned, seed, progress)
+        if progress:
+            progress("synthesise, place and route", seed - 1, seed)
+        routed = _route(planned, seed)
         if routed.met:
             if progress:
-                progress("place and route", seed, seed)
+                progress("synthesise, place and route", seed, seed)
             return of(planned, routed)
         reached = max(reached, routed.fmax_hz)
     wanted, board = planned.clocking.frequency_hz, planned.board
@@ -166,25 +165,12 @@ def build(planned: Plan, *, seeds: int = SEEDS, progress: Progress | None = None
     )
 
 
-def _route(planned: Plan, seed: int, progress: Progress | None) -> Routed:
-    board, target = planned.board, planned.clocking.frequency_hz / 1e6
-    with tempfile.TemporaryDirectory(prefix="gatewarp-") as folder:
-        top = Path(folder) / f"{TOP}.sv"
-        top.write_text(planned.text)
-        files = [*planned.sources, top]
-        if board.family != "ecp5":
-            from designs.boards import families
-
-            other = families.implement(planned.text, planned.sources, board, target, seed, data=planned.core.memories)
-            return Routed(seed, other.fmax_hz, other.met, other.bitstream)
-        synthesis = synth_ecp5(TOP, files, data=planned.core.memories)
-    if progress:
-        progress("place and route", seed - 1, seed)
-    routing = place_and_route(
-        synthesis.json, device=board.nextpnr, package=board.package, speed=board.speed, lpf=board.constraints,
-        target_mhz=target, clock=CLOCK, seed=seed,
+def _route(planned: Plan, seed: int) -> Routed:
+    made = families.implement(
+        planned.text, planned.sources, planned.board, planned.clocking.frequency_hz / 1e6, seed,
+        data=planned.core.memories, top=TOP,
     )  # fmt: skip
-    return Routed(seed, routing.fmax_hz, routing.met, ecppack.pack(routing.textcfg, idcode=board.idcode))
+    return Routed(seed, made.fmax_hz, made.met, made.bitstream, made.options)
 
 
 def of(planned: Plan, routed: Routed) -> Built:
@@ -203,6 +189,7 @@ def of(planned: Plan, routed: Routed) -> Built:
         text=planned.text,
         sources=planned.sources,
         simulated_sources=planned.simulated_sources,
+        options=routed.options,
     )
 
 
@@ -212,12 +199,12 @@ def sources_of(board: Board) -> list[str]:
     here = Path(__file__).parent
     files = [*shell_sources(), *(here / f"{name}.py" for name in _CODE), here / "shell/top.py", board.constraints]
     files += [path for path in (here / f"{board.name}.toml", here / f"later/{board.name}.toml") if path.is_file()]
-    files += source(_PLL[board.family]) if board.family in _PLL else []
-    if board.family in _PLL and board.family != "ecp5":
-        files += [here / "plls.py", *sorted((here / "families").glob("*.py"))]
+    flow: tuple[str, ...] = ()
+    if board.family in PLLS:
+        files += source(PLLS[board.family])
+        flow = (*_SHARED, *_FLOWS[board.family])
     own = [path.relative_to(root).as_posix() for path in files if path.is_relative_to(root)]
-    names = [*_FLOW, "ice40"] if board.family == "ice40" else _FLOW
-    return [*own, *(f"designs/flow/{name}.py" for name in names)]
+    return [*own, *(f"designs/{name}.py" for name in flow)]
 
 
 def simulator(built: Built | Plan) -> Path:

@@ -18,6 +18,14 @@ from designs.boards.pll import PllError, solve
 from designs.boards.plls import solve_gowin, solve_ice40
 from designs.lib import source
 
+#: Module of the PLL of a family, below designs/lib; its stand-in for simulation has the same name below sim/.
+PLLS: Mapping[str, str] = {
+    "ecp5": "lattice/ecp5_pll",
+    "ice40": "lattice/ice40_pll",
+    "gowin": "gowin/gowin_pll",
+    "gatemate": "gatemate/gatemate_pll",
+}
+
 #: A clock that differs from the oscillator by no more than this fraction is the oscillator itself.
 SAME = 1e-6
 
@@ -50,35 +58,37 @@ def of(board: Board, mhz: float) -> Clocking:
     """
     if board.family == "ecp5":
         pll = solve(board.clock_hz, mhz * 1e6)
-        return _pll(board, "ecp5_pll", "lattice", pll.parameters, pll.frequency_hz)
-    if board.family not in ("ice40", "gowin", "gatemate"):
+        return _pll(board, pll.parameters, pll.frequency_hz)
+    if board.family not in PLLS:
         raise BoardError(f"{board.name}: the clock of a {board.family} board is made in its vendor project")
     if abs(mhz * 1e6 / board.clock_hz - 1) <= SAME:
         return _oscillator(board)
     if board.family == "ice40":
         ice40 = solve_ice40(board.clock_hz, mhz * 1e6)
-        return _pll(board, "ice40_pll", "lattice", ice40.parameters, ice40.frequency_hz)
+        return _pll(board, ice40.parameters, ice40.frequency_hz)
     if board.family == "gowin":
         device = board.part.upper()
         gowin = solve_gowin(board.clock_hz, mhz * 1e6, device)
         texts = {"FCLKIN": f'"{board.clock_hz / 1e6:g}"', "DEVICE": f'"{device}"'}
-        return _pll(board, "gowin_pll", "gowin", {**texts, **gowin.parameters}, gowin.frequency_hz)
+        return _pll(board, {**texts, **gowin.parameters}, gowin.frequency_hz)
     wanted = round(mhz, 4)
     if not GATEMATE_MHZ[0] <= wanted <= GATEMATE_MHZ[1]:
         raise PllError(
             f"a clock of {mhz:g} MHz is outside what the PLL gives, {GATEMATE_MHZ[0]:g} to {GATEMATE_MHZ[1]:g} MHz"
         )
     texts = {"REF_CLK": f'"{float(board.clock_hz / 1e6)}"', "OUT_CLK": f'"{float(wanted)}"'}
-    return _pll(board, "gatemate_pll", "gatemate", texts, wanted * 1e6)
+    return _pll(board, texts, wanted * 1e6)
 
 
-def _pll(board: Board, module: str, folder: str, parameters: Mapping[str, int | str], frequency_hz: float) -> Clocking:
+def _pll(board: Board, parameters: Mapping[str, int | str], frequency_hz: float) -> Clocking:
+    name = PLLS[board.family]
+    module = name.rpartition("/")[2]
     given = ", ".join(f".{key}({value})" for key, value in parameters.items())
     instance = f"{module} #({given}) u_pll (.clk_in({board.clock_port}), .clk_out(clk), .locked(locked));"
     return Clocking(
         frequency_hz=frequency_hz,
         text=f"  wire clk, locked;\n  {instance}\n",
-        sources=tuple(source(f"{folder}/{module}")),
+        sources=tuple(source(name)),
         simulated_sources=tuple(source(f"sim/{module}")),
         how=f"PLL of the {board.family.upper()} from {board.clock_hz / 1e6:g} MHz",
     )

@@ -157,16 +157,25 @@ def unpack(data: bytes) -> Frame | None:
 
 
 class Decoder:
-    """Cuts a byte stream into frames. What has no delimiter yet waits, never more than one frame of it."""
+    """Cuts a byte stream into frames. What has no delimiter yet waits, never more than one frame of it.
+
+    Who begins to listen while a frame is under way gets its tail: before the first delimiter only a good frame counts.
+    """
 
     def __init__(self) -> None:
         self._rest = b""
+        self._cut = True
 
     def feed(self, data: bytes) -> list[Frame | None]:
         """Bytes as they came; returns the frames that end in them, None for each that is no good."""
         pieces = (self._rest + data).split(b"\0")
         self._rest = pieces.pop()[:FRAME]  # a longer one is known to be bad, its tail tells nothing
-        return [unpack(piece) for piece in pieces if piece]
+        frames = [unpack(piece) for piece in pieces if piece]
+        if self._cut and pieces:
+            self._cut = False
+            if pieces[0] and frames[0] is None:
+                del frames[0]
+        return frames
 
 
 def identification(

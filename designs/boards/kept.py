@@ -24,8 +24,8 @@ from designs.boards.program import check_bitstream
 #: What `keep` writes, and of which type each is.
 _FACTS: Mapping[str, type | tuple[type, ...]] = {
     "workload": str, "case": str, "board": str, "part": str, "clock_mhz": (int, float), "baud": int, "design": str,
-    "sha256": str, "seed": int, "fmax_hz": (int, float), "sources": list, "sources_hash": str, "top_hash": str,
-    "contents_hash": str,
+    "sha256": str, "seed": int, "fmax_hz": (int, float), "options": list, "sources": list, "sources_hash": str,
+    "top_hash": str, "contents_hash": str,
 }  # fmt: skip
 
 
@@ -45,7 +45,8 @@ def keep(built: Built, folder: Path, sources: Sequence[str]) -> Path:
     facts = {
         "workload": core.workload, "case": core.case, "board": built.board.name, "part": built.board.part,
         "clock_mhz": built.clocking.frequency_hz / 1e6, "baud": built.baud, "design": built.design,
-        "sha256": built.sha256, "seed": built.seed, "fmax_hz": built.fmax_hz, "sources": every,
+        "sha256": built.sha256, "seed": built.seed, "fmax_hz": built.fmax_hz,
+        "options": list(built.options), "sources": every,
         "sources_hash": hash_sources(repo_root(), every), "top_hash": top_hash(built),
         "contents_hash": contents_hash(built),
     }  # fmt: skip
@@ -152,5 +153,5 @@ def stored(path: Path, planned: Plan, facts: Mapping[str, Any]) -> Built:
                 f"{facts['clock_mhz']:g} MHz and {facts['baud']:,} baud ({due[:12]}); leave --bitstream out and it is "
                 "built again"
             )
-    routed = Routed(int(facts["seed"]), float(facts["fmax_hz"]), True, path)
+    routed = Routed(int(facts["seed"]), float(facts["fmax_hz"]), True, path, tuple(facts["options"]))
     return of(planned, routed)

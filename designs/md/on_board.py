@@ -32,8 +32,9 @@ ITEM = "step"
 #: Steps that a run has at least: one before the counters are read first, one after.
 LEAST_STEPS = 2
 
-#: One force pipeline, so that it is placed and routed in a minute; that of `gatewarp build` fills its part.
-ENGINE = Engine("board_lj864", workers=1, filters=2, capacity=24, queue=32)
+#: One force pipeline, so that it is placed and routed in two minutes; that of `gatewarp build` fills its part. Without
+#: ECP5's own multipliers, since it goes to other families as well.
+ENGINE = Engine("board_lj864", workers=1, filters=2, capacity=24, queue=32, rings=True)
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,9 @@ def kept_bitstream(folder: Path, **changes: Any) -> Path:
     facts: Mapping[str, Any] = {
         "workload": "track", "case": "four", "board": ULX3S.name, "part": ULX3S.part, "clock_mhz": MHZ, "baud": BAUD,
         "design": "0123456789abcdef".ljust(32, "0"), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "seed": 1,
-        "fmax_hz": 60e6, "sources": sources, "sources_hash": hash_sources(repo_root(), sources),
-        "top_hash": kept.top_hash(planned), "contents_hash": kept.contents_hash(planned),
+        "fmax_hz": 60e6, "options": ["--no-tmdriv"], "sources": sources,
+        "sources_hash": hash_sources(repo_root(), sources), "top_hash": kept.top_hash(planned),
+        "contents_hash": kept.contents_hash(planned),
     }  # fmt: skip
     path.with_suffix(".json").write_text(json.dumps({**facts, **changes}))
     return path

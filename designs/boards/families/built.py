@@ -15,7 +15,7 @@ class Built:
     """A bitstream and its timing: Fmax and target in Hz, register to register in the domain `clock`.
 
     `resources` and `available` count by quantity, of which every family has `luts`, `ffs` and `brams`; what one of them
-    is depends on the family.
+    is depends on the family. `options` of place and route, where they are not the tool's own.
     """
 
     bitstream: Path
@@ -26,6 +26,7 @@ class Built:
     resources: Mapping[str, int]
     available: Mapping[str, int]
     log: Path
+    options: tuple[str, ...] = ()
 
     @property
     def met(self) -> bool:

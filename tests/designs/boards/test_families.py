@@ -74,6 +74,15 @@ def test_a_seed_is_a_placement_of_its_own() -> None:
     assert (one.seed, two.seed) == (1, 2)
 
 
+def test_only_the_first_seed_of_an_easy_clock_is_quick() -> None:
+    board = boards.load("ulx3s-12f")
+    for mhz, seed, options in ((50.0, 1, families.ecp5.QUICK), (50.0, 2, ()), (100.0, 1, ())):
+        built = implement(blink(board, mhz), source("reset_sync"), board, mhz, seed)
+        assert (built.options, built.met) == (options, True)
+        head = built.log.read_text()
+        assert ("Static placer" in head) == bool(options)
+
+
 def test_a_top_for_another_clock_is_refused() -> None:
     board = boards.load("icebreaker")
     with pytest.raises(FlowError, match=r"the top is for 30 MHz, but place and route found a clock of 24\.\d+ MHz"):

@@ -105,6 +105,7 @@ def test_decoder_in_any_pieces(sent: list[Frame], cuts: list[int], data: st.Data
 def test_decoder_reports_what_is_no_good_and_goes_on() -> None:
     decoder = Decoder()
     good = Frame(Kind.STATE, 0, 1, 2, b"")
+    assert decoder.feed(pack(*good)) == [good]
     assert decoder.feed(b"noise" + pack(*good)) == [None]
     assert decoder.feed(pack(*good)) == [good]
     assert decoder.feed(b"\5" * 10_000) == []
@@ -115,6 +116,20 @@ def test_decoder_reports_what_is_no_good_and_goes_on() -> None:
     assert decoder.feed(stuff(long) + b"\0") == [None], "one byte too long"
     short = b"\x80\0\0"
     assert decoder.feed(stuff(short + zlib.crc32(short).to_bytes(4, "little")) + b"\0") == [None], "one byte too short"
+
+
+@pytest.mark.parametrize("first", [b"\0", b""])
+def test_the_tail_of_a_frame_begun_before_we_listened_is_no_bad_frame(first: bytes) -> None:
+    good = Frame(Kind.STATE, 0, 1, 2, b"")
+    wire = pack(*good)
+    for cut in range(1, len(wire)):
+        decoder = Decoder()
+        assert decoder.feed(wire[cut:]) == []
+        assert decoder.feed(wire[cut:]) == ([None] if wire[cut:-1] else []), "but the second is"
+    split = Decoder()
+    assert split.feed(first + wire[1:4]) == []
+    assert split.feed(wire[4:] + wire) == ([None, good] if first else [good])
+    assert split.feed(b"noise\0") == [None]
 
 
 def test_limits_are_refused() -> None:

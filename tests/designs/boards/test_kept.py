@@ -28,7 +28,11 @@ def planned(folder: Path, **changes: object) -> Plan:
 def keep(plan: Plan, folder: Path) -> Path:
     made = folder / "made.bit"
     made.write_bytes(b"bits")
-    return kept.keep(bitstream.of(plan, Routed(1, 60e6, True, made)), folder / "kept", ["designs/lib/stream_fifo.sv"])
+    return kept.keep(
+        bitstream.of(plan, Routed(1, 60e6, True, made, ("--no-tmdriv",))),
+        folder / "kept",
+        ["designs/lib/stream_fifo.sv"],
+    )
 
 
 def test_what_was_kept_is_taken_back(tmp_path: Path) -> None:
@@ -38,6 +42,7 @@ def test_what_was_kept_is_taken_back(tmp_path: Path) -> None:
     again = planned(tmp_path, mhz=facts["clock_mhz"], baud=facts["baud"])
     built = kept.stored(path, again, facts)
     assert (built.path, built.seed, built.clocking.frequency_hz) == (path, 1, facts["clock_mhz"] * 1e6)
+    assert built.options == ("--no-tmdriv",)
 
 
 def test_another_top_or_source_is_refused(tmp_path: Path) -> None:
@@ -66,8 +71,17 @@ def test_a_file_of_another_name_or_memory_is_another_content(tmp_path: Path) -> 
 def test_the_files_that_determine_a_bitstream(board: str) -> None:
     found = set(bitstream.sources_of(load(board)))
     assert {"designs/boards/top.py", "designs/boards/shell/top.py", "designs/lib/uart_rx.sv"} <= found
-    others = {"designs/boards/plls.py", "designs/boards/families/himbaechel.py", "designs/boards/families/__init__.py"}
-    assert (others <= found) == (board not in ("ulx3s", "vc709"))
+    flows = {name for name in found if name.startswith(("designs/flow/", "designs/boards/families/"))}
+    own = {
+        "ulx3s": {"boards/families/ecp5", "flow/nextpnr", "flow/ecppack"},
+        "icebreaker": {"boards/families/ice40", "flow/ice40"},
+        "tangnano9k": {"boards/families/gowin", "boards/families/himbaechel"},
+        "gatemate-a1-evb": {"boards/families/gatemate", "boards/families/himbaechel"},
+    }.get(board)
+    if own is not None:
+        own |= {"flow/yosys", "boards/families/__init__", "boards/families/built"}
+    assert flows == {f"designs/{name}.py" for name in own or ()}
+    assert ("designs/boards/plls.py" in found) == (own is not None)
     pll = {"ulx3s": "lattice/ecp5_pll", "icebreaker": "lattice/ice40_pll", "tangnano9k": "gowin/gowin_pll"}.get(board)
     assert pll is None or f"designs/lib/{pll}.sv" in found
 
