@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from compare.application import Application, applications
@@ -314,7 +315,7 @@ def _baselines(rows: list[Row], spares: Sequence[Row]) -> Iterator[Verdict]:
 
     Same device, boundary and batch, and the same arithmetic or results: throughput and energy at the largest batch that
     both have, latency at the smallest, and as the host sees it where that is known: device APIs do not bracket a kernel
-    alike. A baseline that a later run replaced (`spares`) still stands for it where the product is of that earlier run.
+    alike. A row that another run replaced (`spares`) still stands for it where the other side is of its run.
     """
     gpus = [row for row in rows if row.kind in ("gpu", "cpu") and isinstance(row.batch, int)]
     products = _series([row for row in gpus if row.tier == "product"], lambda r: (r.implementation,))
@@ -334,14 +335,16 @@ def _baselines(rows: list[Row], spares: Sequence[Row]) -> Iterator[Verdict]:
                     batch = pick(batch for batch in batches if isinstance(batch, int))
                     over, under = (_best([r for r in side if r.batch == batch], figure) for side in having)
                     if over is not None and under is not None:
-                        over, under = like_rates(over, _of_run(over, under, spares))
-                        yield ratio(over, under, figure, one_run=True)
+                        yield ratio(*like_rates(*_of_one_run(over, under, spares, figure)), figure, one_run=True)
 
 
-def _of_run(row: Row, base: Row, spares: Sequence[Row]) -> Row:
-    """Return what `base` was in the run of `row`, or `base` itself where it is of that run or was not measured then."""
-    same = [base, *(spare for spare in spares if spare.identity == base.identity)]
-    return next((each for each in same if same_run(row, each)), base)
+def _of_one_run(over: Row, under: Row, spares: Sequence[Row], figure: str) -> tuple[Row, Row]:
+    """Return both as one run has them, or as they are where no run has both."""
+    sides = [
+        [row, *(each for each in spares if each.identity == row.identity and figure in each.figures)]
+        for row in (over, under)
+    ]
+    return next(((a, b) for a, b in product(*sides) if same_run(a, b)), (over, under))
 
 
 def _series(rows: list[Row], key: Callable[[Row], tuple[str, ...]]) -> list[list[Row]]:

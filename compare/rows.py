@@ -327,14 +327,22 @@ def _other_figures(record: Record) -> Iterator[tuple[str, Figure]]:
 
 
 def newest(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
-    """Keep one row for each identity, the user's own before shipped, then the newest; return them, and what fell."""
+    """Keep one row for each identity, the user's own before shipped, then the newest; return them, and what fell.
+
+    Of shipped rows that are not stale, one whose record has energy stands before a newer one without: such a run is
+    made for something else, and would hide what was metered.
+    """
     kept: dict[tuple[Scalar, ...], Row] = {}
     replaced: list[Row] = []
-    for row in sorted(rows, key=lambda r: (not r.shipped, r.time)):
+    for row in sorted(rows, key=lambda r: (not r.shipped, r.shipped and not r.stale and _metered(r), r.time)):
         if row.identity in kept:
             replaced.append(kept[row.identity])
         kept[row.identity] = row
     return list(kept.values()), replaced
+
+
+def _metered(row: Row) -> bool:
+    return any(m.quantity == "energy" for record in row.records for m in record.measurements)
 
 
 def same_run(a: Row, b: Row) -> bool:

@@ -13,6 +13,7 @@ from compare.comparison import _verdicts
 from compare.derive import derive
 from compare.record import Boundary
 from compare.referee import Ratio, Refusal, ratio
+from compare.rows import Row
 
 
 def two_rates(isolated: float, sustained: float) -> list:
@@ -81,6 +82,17 @@ def test_a_baseline_of_another_command_is_refused() -> None:
     refusal = ratio(ours, other, "throughput", one_run=True)
     assert isinstance(refusal, Refusal)
     assert "one run" in refusal.reason
+
+
+def test_a_ratio_is_of_one_run_though_other_runs_replaced_its_rows() -> None:
+    def of(run: str, rate: float, base: bool = False) -> Row:
+        ways = {"tier": "outside baseline", "implementation": "gpu/track/torch"} if base else {}
+        return rows(kernel(throughput=rate, conditions={"run": run}, **ways))[0]
+
+    ours, base = of("a", 600), of("b", 100, base=True)
+    for spares, wanted in (([of("b", 500)], 5), ([of("a", 200, base=True)], 3), ([of("c", 500)], None)):
+        (found,) = [v for v in _verdicts([ours, base], [ours, base], spares) if v.figure == "throughput"]
+        assert (found.value if isinstance(found, Ratio) else None) == wanted
 
 
 def test_the_latency_of_a_batch_in_a_pipeline_grows_with_the_batch() -> None:

@@ -6,7 +6,7 @@ import pytest
 from synthetic_records import kernel, measurement, oracle, record, routed, rows
 
 from compare.record import Boundary
-from compare.rows import Figure, batch_text, newest, same_run, samples_needed, with_quality
+from compare.rows import Figure, Row, batch_text, newest, same_run, samples_needed, with_quality
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,24 @@ def test_the_users_record_wins_then_the_newest() -> None:
     assert [row.figures["latency_p50"].value for row in (kept, other)] == [5000, 6000]
     _, replaced = newest(rows(kernel(batch=1), kernel(batch=2), kernel(arithmetic="fp16"), kernel(launch="graph")))
     assert replaced == []
+
+
+def test_a_shipped_row_with_energy_stands_before_a_newer_one_without() -> None:
+    def shipped(energy: float | None, p50: int, month: str) -> list[Row]:
+        found = rows(kernel(p50=p50, energy=energy, time=f"2026-{month}-01T00:00:00+00:00"), shipped=True)
+        return [replace(row, stale=()) for row in found]
+
+    metered, plain = shipped(2e-8, 5000, "01"), shipped(None, 6000, "02")
+
+    def kept(*several: Row) -> float:
+        ((row,), (_,)) = newest(several)
+        return row.figures["latency_p50"].value
+
+    assert kept(*metered, *plain) == 5000
+    assert kept(*metered, *shipped(2e-8, 7000, "02")) == 7000
+    assert kept(*rows(kernel(p50=5000), shipped=True), *plain) == 6000  # stale: its sources are not there
+    local = [replace(row, origins=("local",)) for row in (*metered, *plain)]
+    assert kept(*local) == 6000  # who measured again wants to see it
 
 
 def test_same_run_is_the_same_host_within_an_hour_or_a_named_run() -> None:
