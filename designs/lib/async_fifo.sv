@@ -112,6 +112,28 @@ module async_fifo #(
       read_gray <= '0;
     end
   end
+
+`ifndef SYNTHESIS
+  // Without metastability in simulation nothing else would tell.
+  logic [ADDRESS:0] shown_before, read_before;
+  logic shown_known, read_known;
+
+  initial {shown_known, read_known} = '0;
+
+  always_ff @(posedge w_clk) begin
+    shown_before <= shown_gray;
+    shown_known  <= !w_rst;
+    if (shown_known && !w_rst)
+      assert ($onehot0(shown_before ^ shown_gray)) else $error("async_fifo: more than one bit of a pointer changed");
+  end
+
+  always_ff @(posedge r_clk) begin
+    read_before <= read_gray;
+    read_known  <= !r_rst;
+    if (read_known && !r_rst)
+      assert ($onehot0(read_before ^ read_gray)) else $error("async_fifo: more than one bit of a pointer changed");
+  end
+`endif
 endmodule
 
 `default_nettype wire

@@ -174,8 +174,16 @@ async def answers(dut: Any) -> None:
     assert len(cable.frames) == 1
     assert net.checksum(cable.frames[0][34:98]) == 0
     cable.frames.clear()
+    # From senders whose addresses make every kind of sum in the header.
+    for _ in range(10):
+        ip = bytes(cable.rng.randrange(256) for _ in range(4))
+        await cable.send(net.udp(b"?", port=net.BOARD_PORT + 1, from_ip=ip))
+        await cable.settle()
+        (got,) = cable.datagrams()
+        assert got.to_ip == ip
+        cable.frames.clear()
     told = await cable.counts()
-    assert told == {"taken": 0, "bad": 0, "foreign": 0, "late": 0, "lost": 0, "asked": 4 + 9 + 2 + 1, "sent": 0}
+    assert told == {"taken": 0, "bad": 0, "foreign": 0, "late": 0, "lost": 0, "asked": 4 + 9 + 2 + 10 + 1, "sent": 0}
 
 
 async def both_ways(cable: Cable, sizes: Sequence[int], chance: float) -> None:
@@ -249,6 +257,7 @@ async def strangers(dut: Any) -> None:
         net.udp(b"?", port=net.BOARD_PORT + 1, ip=bytes((192, 168, 77, 3))),
         net.ipv4(6, net.udp(text)[34:]),
         net.ipv4(17, net.udp(text)[34:], total=20 + 8 + len(text) + 900),
+        *(net.udp(text, length=8 + len(text) + more, total=28 + len(text) + more) for more in (1, 4, 300)),
         net.ping(61),
         net.ping(8, kind=0),
         net.udp(text)[:14] + b"\x46" + net.udp(text)[15:],

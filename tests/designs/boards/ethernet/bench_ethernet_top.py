@@ -17,7 +17,7 @@ HALF_NS = 4
 #: Frames that surely fit the input FIFO.
 HELD = 50
 WORD = 3  # bytes of a word of the loopback core
-CLOCK_PS, BYTES = int(os.environ["GATEWARP_CLOCK_PS"]), int(os.environ["GATEWARP_PAYLOAD"])
+CLOCK_PS, BYTES = int(os.environ["GATEWARP_CLOCK_PS"]), int(os.environ["GATEWARP_LINE_BYTES"])
 
 
 def answer(data: bytes) -> bytes:

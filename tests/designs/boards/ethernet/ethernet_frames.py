@@ -79,13 +79,13 @@ def udp(
     from_ip: bytes = HOST_IP,
     fragment: int = 0x4000,
     wrong_sum: int = 0,
+    total: int | None = None,
 ) -> bytes:
     """A datagram, its checksum left out."""
     size = 8 + len(payload) if length is None else length
     head = struct.pack(">HHHH", from_port, port, size, 0)
-    return ipv4(
-        17, head + payload, mac=mac, ip=ip, from_mac=from_mac, from_ip=from_ip, fragment=fragment, wrong_sum=wrong_sum
-    )
+    more = {"fragment": fragment, "wrong_sum": wrong_sum, "total": total}
+    return ipv4(17, head + payload, mac=mac, ip=ip, from_mac=from_mac, from_ip=from_ip, **more)
 
 
 def numbered(number: int, line: bytes) -> bytes:

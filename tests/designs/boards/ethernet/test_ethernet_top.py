@@ -21,7 +21,7 @@ from designs.lib import source
 HERE = Path(__file__).parent
 MHZ = 48.0
 #: Bytes each way in the test of payload.
-PAYLOAD = int(os.environ.get("GATEWARP_PAYLOAD", "7200")) // 720 * 720
+PAYLOAD = int(os.environ.get("GATEWARP_LINE_BYTES", "7200")) // 720 * 720
 
 
 def core() -> Core:
@@ -53,7 +53,7 @@ def run(folder: Path, testcase: str) -> SimulationResult:
         env={
             "PYTHONPATH": str(HERE),
             "GATEWARP_CLOCK_PS": str(2 * round(1e6 / MHZ / 2)),
-            "GATEWARP_PAYLOAD": str(PAYLOAD),
+            "GATEWARP_LINE_BYTES": str(PAYLOAD),
         },
         testcase=f"{testcase}$",
         seed=seed,
@@ -83,4 +83,4 @@ def test_payload(tmp_path: Path) -> None:
     both, into = (float(rate) for rate in found["bytes"] / (found["cycles"] * 8e-9))
     print(f"payload at {MHZ:g} MHz: {both / 1e6:.1f} MB/s both ways at once, {into / 1e6:.1f} MB/s in alone")
     assert both > 7e6
-    assert into > 20e6
+    assert into > 12e6
