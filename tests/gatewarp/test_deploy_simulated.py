@@ -1,6 +1,7 @@
 """`gatewarp deploy --simulated`, all of it: place and route, the real openFPGALoader, the serial line, the oracle.
 
-The first run of each case routes it, which takes most of a minute or two; then it comes out of the cache.
+The first run of a case routes it, which takes a minute or two; then it comes out of the cache. The larger engines take
+a kept bitstream whose frames are those of the smallest one, since the simulated board does not interpret them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from compare.record import Boundary, Stage
 from compare.rows import RAN_ON
 from compare.stale import StaleCheck
 from compare.store import read_store
+from designs import boards
+from designs.boards import bitstream, kept
+from gatewarp.deploy import subject_of
 
 ROOT = repo_root()
 
@@ -43,6 +47,7 @@ def test_every_bit_and_the_record(results: Path, workload: str, case: str, sampl
     assert done.returncode == 0, done.stderr
     assert f"{workload}/{case} on ulx3s-85f, simulated: {samples} {item}, every bit equal to the oracle" in done.stdout
     assert "programmed Radiona ULX3S, LFE5U-85F (simulated)" in done.stderr
+    assert ", 0 bad" in done.stdout
     (made,), problems = read_store(results)
     assert not problems
     assert (made.device, made.conditions[RAN_ON], made.conditions["items"]) == ("simulation", ON_SIMULATED, samples)
@@ -58,6 +63,33 @@ def test_every_bit_and_the_record(results: Path, workload: str, case: str, sampl
     table = gatewarp("compare", workload, "--case", case)
     assert "On boards: the chip's own counters apart from end to end" in table.stdout
     assert "simulated on the simulated board, cycles only" in " ".join(table.stdout.split())
+
+
+def plan_of(workload: str, case: str) -> bitstream.Plan:
+    subject, board = subject_of(workload), boards.load("ulx3s")
+    mhz = subject.clock_mhz(case, board.name)
+    return bitstream.plan(subject.core(case), board, mhz=mhz, items=subject.items(case))
+
+
+@pytest.mark.parametrize(
+    ("workload", "case", "samples", "item"), [("deconv", "digits", 2, "images"), ("md", "lj864", 2, "steps")]
+)
+def test_larger_engines_behind_a_kept_bitstream(
+    results: Path, tmp_path: Path, workload: str, case: str, samples: int, item: str
+) -> None:
+    small = bitstream.build(plan_of("track", "compact"))
+    routed = bitstream.Routed(small.seed, small.fmax_hz, True, small.path, small.options)
+    stand_in = bitstream.of(plan_of(workload, case), routed)
+    path = kept.keep(stand_in, tmp_path / "kept", subject_of(workload).sources(case))
+    words = ("--simulated", "--samples", str(samples), "--bitstream", str(path))
+    done = gatewarp("deploy", workload, "--board", "ulx3s", *words)
+    assert done.returncode == 0, done.stderr
+    assert f"{workload}/{case} on ulx3s-85f, simulated: {samples} {item}, every bit equal to the oracle" in done.stdout
+    assert ", 0 bad" in done.stdout
+    (made,), problems = read_store(results)
+    assert not problems
+    assert {m.stage for m in made.measurements} == {Stage.SIMULATED}
+    assert made.conditions["bitstream_sha256"] == small.sha256
 
 
 def test_track_answers_a_hit_a_cycle_on_the_chip(results: Path) -> None:
