@@ -33,8 +33,11 @@ class MolecularDynamics:
         """Independent states (n, N, 6): positions in the box and velocities, in the units of the system.
 
         All are exact in float32. Same seed, same numbers; fewer are the first of more. Kinds: `cases.system(case)`.
+        Errors: ValueError for less than one state.
         """
         self._check(case)
+        if n < 1:
+            raise ValueError(f"{case}: {n} start states are asked for, at least 1")
         seeds = np.random.SeedSequence(seed).generate_state(n)
         states = (cases.state(case, int(s)) for s in seeds)
         return np.stack([np.concatenate((s.positions, s.velocities), axis=1) for s in states])
@@ -42,11 +45,14 @@ class MolecularDynamics:
     def reference(self, case: str, inputs: NDArray[np.float64], arithmetic: str) -> NDArray[np.float64]:
         """Forces (n, N, 3) on states (n, N, 6), in the units of the system.
 
-        `fixed`: what the exact integers say. `fp64` and `fp32`: the float64 evaluation. Errors: ValueError for
-        coordinates that are not finite, and for `fixed` of a box that is not made of cubic cells.
+        `fixed`: what the exact integers say. `fp64` and `fp32`: the float64 evaluation. Errors: ValueError for a wrong
+        shape, coordinates that are not finite and two particles at one place; for `fixed` also of a box that is not
+        made of cubic cells, velocities that do not fit, and particles nearer than the table goes.
         """
         self._check(case, arithmetic)
         system = cases.system(case)
+        if inputs.ndim != 3 or inputs.shape[1:] != (system.n, 6) or not len(inputs):
+            raise ValueError(f"{case}: states of shape {inputs.shape}, expected (n, {system.n}, 6), n at least 1")
         kinds = system.kinds()
         if arithmetic != "fixed":
             return np.stack([evaluate(system, state[:, :3], kinds).forces for state in inputs])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.md import pairs
-from workloads.md.system import Reals, System, check_positions
+from workloads.md.system import Reals, System, check_kinds, check_positions, check_velocities
 from workloads.md.tables import COEFFICIENT, Format, Integers, Tables, format_of, tables
 
 __all__ = ["Flags", "Format", "State", "Tables", "forces", "format_of", "quantise", "run", "step", "tables"]
@@ -43,12 +43,13 @@ class Flags(IntFlag):
 
 @dataclass(frozen=True)
 class State:
-    """Positions and velocities (N, 3) as integers, kinds (N,), flags so far."""
+    """Positions and velocities (N, 3) as integers, kinds (N,), flags so far, and in words what raised the first."""
 
     positions: Integers
     velocities: Integers
     kinds: NDArray[np.uint8]
     flags: Flags = Flags.NONE
+    fault: str = ""
 
     def cells(self, form: Format) -> Integers:
         """The cell of each particle in x, y, z (N, 3)."""
@@ -67,11 +68,12 @@ class State:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of forces (N, 3), pairs within the cutoff, flags."""
+    """Sums of forces (N, 3), pairs within the cutoff, flags, and in words what raised them."""
 
     forces: Integers
     pairs: int
     flags: Flags
+    fault: str = ""
 
 
 #: Candidate pairs of a state, each once, that hold all pairs within the cutoff.
@@ -81,17 +83,18 @@ Candidates = Callable[[State], tuple[Integers, Integers]]
 def quantise(table: Tables, positions: Reals, velocities: Reals, kinds: NDArray[np.uint8]) -> State:
     """The nearest integers of positions and velocities (N, 3) in the units of the system; halves up.
 
-    Errors: ValueError for coordinates that are not finite and velocities that do not fit.
+    Errors: ValueError for a wrong shape, coordinates that are not finite, kinds that there are not, and velocities
+    that do not fit.
     """
     check_positions(table.system, positions)
-    if not np.isfinite(velocities).all():
-        raise ValueError(f"{table.system.name}: a velocity is not finite")
+    check_velocities(table.system, velocities)
+    check_kinds(table.system, kinds)
     form = table.format
     unit = 2.0**form.position / table.edge
     at = np.floor(positions * unit + 0.5).astype(np.int64) % _period(table)
     moving = np.floor(velocities * table.system.step * unit * 2.0**form.velocity_fraction + 0.5)
     if np.abs(moving).max() >= 2.0 ** (form.velocity - 1):
-        raise ValueError(f"{table.system.name}: a velocity does not fit into {form.velocity} bits")
+        raise ValueError(f"{table.system.name}: {_too_fast(table, moving)}")
     return State(at, moving.astype(np.int64), kinds)
 
 
@@ -113,7 +116,8 @@ def forces(table: Tables, state: State, candidates: Candidates | None = None) ->
     """Sums of the forces on all particles. Candidates: those of cell lists unless given."""
     axes = list(zip(state.positions.T.copy(), _period(table), strict=True))
     total = np.zeros((3, len(state.positions)), np.int64)
-    count, flags = 0, Flags.NONE
+    count = 0
+    closest: tuple[int, int, int] | None = None
     for i, j in pairs.blocks(*(candidates or by_cells(table))(state)):
         d = [_separation(x, i, j, side) for x, side in axes]
         r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
@@ -125,10 +129,14 @@ def forces(table: Tables, state: State, candidates: Candidates | None = None) ->
             np.add.at(total[axis], j, f)
             np.subtract.at(total[axis], i, f)
         count += len(i)
-        flags |= Flags.CLOSE if bool((r2 < table.close2).any()) else Flags.NONE
+        if bool((r2 < table.close2).any()):
+            at = int(r2.argmin())
+            found = (int(r2[at]), int(min(i[at], j[at])), int(max(i[at], j[at])))
+            closest = min(closest or found, found)
     half = 1 << (table.format.sums - 1)
     total = ((total + half) & (2 * half - 1)) - half
-    return Sums(np.ascontiguousarray(total.T), count, flags)
+    flags, fault = (Flags.CLOSE, _too_close(table, *closest)) if closest else (Flags.NONE, "")
+    return Sums(np.ascontiguousarray(total.T), count, flags, fault)
 
 
 def strength(table: Tables, r2: Integers, kinds_i: NDArray[np.uint8], kinds_j: NDArray[np.uint8]) -> Integers:
@@ -159,9 +167,11 @@ def step(table: Tables, state: State, half: bool = False, candidates: Candidates
     move = kicked.velocities + (1 << (form.velocity_fraction - 1)) >> form.velocity_fraction
     far = state.places(form) + move >> form.position
     near = np.clip(far, -1, 1)
-    flags = kicked.flags | (Flags.FAST if bool((far != near).any()) else Flags.NONE)
+    flags, fault = kicked.flags, kicked.fault
+    if bool((far != near).any()):
+        flags, fault = flags | Flags.FAST, fault or _too_far(far)
     at = state.positions + move + (near - far << form.position)
-    return replace(kicked, positions=at % _period(table), flags=flags)
+    return replace(kicked, positions=at % _period(table), flags=flags, fault=fault)
 
 
 def kick(table: Tables, state: State, half: bool, candidates: Candidates | None = None) -> State:
@@ -172,9 +182,11 @@ def kick(table: Tables, state: State, half: bool, candidates: Candidates | None 
         f = f * table.ratios[state.kinds][:, None] >> COEFFICIENT
     moving = state.velocities + (f + 1 >> 1 if half else f)
     limit = 1 << (table.format.velocity - 1)
-    wide = bool((moving >= limit).any() or (moving < -limit).any())
+    flags, fault = state.flags | found.flags, state.fault or found.fault
+    if bool((moving >= limit).any() or (moving < -limit).any()):
+        flags, fault = flags | Flags.FAST, fault or _too_fast(table, moving)
     moving = ((moving + limit) & (2 * limit - 1)) - limit
-    return replace(state, velocities=moving, flags=state.flags | found.flags | (Flags.FAST if wide else Flags.NONE))
+    return replace(state, velocities=moving, flags=flags, fault=fault)
 
 
 def run(
@@ -233,17 +245,44 @@ def trajectory(table: Tables, state: State, steps: int, candidates: Candidates |
 
 
 def decode_forces(table: Tables, sums: Sums) -> Reals:
-    """Sums of forces (N, 3) in the units of the system."""
+    """Sums of forces (N, 3) in the units of the system. Errors: ValueError naming particles that came too close."""
+    if sums.flags:
+        raise ValueError(f"{table.system.name}: {sums.fault}")
     found: Reals = sums.forces.astype(np.float64) * table.force_unit
     return found
 
 
-def check(system: System, flags: Flags) -> None:
-    """Errors: RuntimeError that names the system and says what the flags mean."""
-    if flags & Flags.CLOSE:
-        raise RuntimeError(f"{system.name}: two particles came closer than {system.closest:g}: the table ends there")
-    if flags & Flags.FAST:
-        raise RuntimeError(f"{system.name}: a particle became too fast for its cell or its velocity bits")
+def check(system: System, state: State) -> None:
+    """Errors: RuntimeError naming the system, the particles, the value and the limit of the first flag raised."""
+    if state.flags:
+        raise RuntimeError(f"{system.name}: {state.fault or f'begun with the flag {state.flags.name}'}")
+
+
+def _too_close(table: Tables, r2: int, i: int, j: int) -> str:
+    apart = r2**0.5 * table.edge / 2.0**table.format.position
+    return (
+        f"particles {i} and {j} are {apart:g} apart, but the table ends at {table.system.closest:g}: "
+        "take a start without overlaps, or a shorter step"
+    )
+
+
+def _too_fast(table: Tables, moving: Integers | Reals) -> str:
+    """Of velocities (N, 3) before they wrap."""
+    form = table.format
+    unit = table.edge / 2.0 ** (form.position + form.velocity_fraction) / table.system.step
+    speeds = np.abs(moving).max(1) * unit
+    worst = int(speeds.argmax())
+    return (
+        f"particle {worst} has a velocity of {speeds[worst]:g}, but {form.velocity} bits hold less than "
+        f"{2.0 ** (form.velocity - 1) * unit:g}: take a shorter step, or a start without overlaps"
+    )
+
+
+def _too_far(cells: Integers) -> str:
+    """Of cells (N, 3) by which particles would move."""
+    far = np.abs(cells).max(1)
+    worst = int(far.argmax())
+    return f"particle {worst} would move by {far[worst]} cells in one step, at most 1: take a shorter step"
 
 
 def _separation(x: Integers, i: Integers, j: Integers, period: int) -> Integers:

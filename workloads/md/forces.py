@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workloads.md import pairs
 from workloads.md.pairs import Pairs
 from workloads.md.potential import pair
-from workloads.md.system import Reals, System, check_positions
+from workloads.md.system import Reals, System, check_kinds, check_positions
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,16 @@ class Forces:
 def evaluate(system: System, positions: Reals, kinds: NDArray[np.uint8]) -> Forces:
     """Forces and sums of positions (N, 3), in or out of the box, and kinds (N,), by cell lists.
 
-    Errors: ValueError for coordinates that are not finite, a wrong shape, two particles at the same place.
+    Errors: ValueError for coordinates that are not finite, kinds that there are not, a wrong shape, two particles at
+    the same place.
     """
-    check_positions(system, positions)
+    _check(system, positions, kinds)
     return _sum(system, pairs.within(system.box, positions, system.cutoff), kinds)
 
 
 def all_pairs(system: System, positions: Reals, kinds: NDArray[np.uint8]) -> Forces:
     """The same, looking at every pair: time in proportion to N^2."""
-    check_positions(system, positions)
+    _check(system, positions, kinds)
     return _sum(system, pairs.all_pairs(system.box, positions, system.cutoff), kinds)
 
 
@@ -48,7 +49,7 @@ def sampled(system: System, positions: Reals, kinds: NDArray[np.uint8], which: N
 
     For checks of large systems: besides sorting, the work is in proportion to `which`.
     """
-    check_positions(system, positions)
+    _check(system, positions, kinds)
     total = np.zeros((3, system.n))
     for near in pairs.around(system.box, positions, system.cutoff, which):
         g = pair(system, near.r2, kinds[near.i], kinds[near.j])[1]
@@ -66,6 +67,11 @@ def kinetic(system: System, velocities: Reals) -> float:
 def temperature(system: System, velocities: Reals) -> float:
     """Of velocities (N, 3), with three degrees of freedom fewer for the momentum, which is constant."""
     return 2 * kinetic(system, velocities) / ((3 * system.n - 3) * system.boltzmann)
+
+
+def _check(system: System, positions: Reals, kinds: NDArray[np.uint8]) -> None:
+    check_positions(system, positions)
+    check_kinds(system, kinds)
 
 
 def _sum(system: System, chunks: Iterable[Pairs], kinds: NDArray[np.uint8]) -> Forces:

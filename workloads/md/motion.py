@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workloads.md import pairs
 from workloads.md.pairs import Indices
 from workloads.md.potential import pair
-from workloads.md.system import System, check_positions
+from workloads.md.system import System, check_kinds, check_positions, check_velocities
 
 Floats = NDArray[Any]
 #: Skin over cutoff.
@@ -62,8 +62,10 @@ def energy_and_forces(
 ) -> tuple[float, Floats]:
     """Potential energy and forces (N, 3) from a list of pairs, all in the type of the positions.
 
-    The energy is summed in that type too. Errors: RuntimeError naming two particles at the same place.
+    The energy is summed in that type too. Errors: RuntimeError naming two particles at the same place; ValueError for
+    kinds that there are not.
     """
+    check_kinds(system, kinds)
     kind = positions.dtype
     axes = [(x, kind.type(side)) for x, side in zip(positions.T.copy(), system.box, strict=True)]
     total = np.zeros((3, len(positions)), kind)
@@ -105,6 +107,7 @@ def run(system: System, start: Moment, steps: int, every: int = 1) -> Iterator[M
     dt = kind(system.step)
     kick = (dt / 2 * system.acceleration / system.masses()[:, None]).astype(x.dtype)
     limit = min(system.cell_edges) if system.cells_hold_the_cutoff else system.cutoff / 2
+    check_velocities(system, v)
     listing = VerletList(system)
     f = energy_and_forces(system, x, kinds, listing(x))[1]
     yield Moment(x.copy(), v.copy())
@@ -113,10 +116,11 @@ def run(system: System, start: Moment, steps: int, every: int = 1) -> Iterator[M
         move = dt * v
         # Not `> limit`: what is not a number must be caught too.
         if not (np.abs(move).max() <= limit):
-            worst = int(np.abs(np.nan_to_num(move, nan=np.inf)).max(1).argmax())
+            moves = np.abs(move).max(1)
+            worst = int(np.nan_to_num(moves, nan=np.inf, posinf=np.inf).argmax())
             raise RuntimeError(
-                f"{system.name}: blown up at step {number}: particle {worst} would move by more than {limit:g}, "
-                f"with a step of {system.step:g}"
+                f"{system.name}: blown up at step {number}: particle {worst} would move by {moves[worst]:g}, at most "
+                f"{limit:g}, with a step of {system.step:g}: take a shorter one, or a start without overlaps"
             )
         x = (x + move) % box
         x[x >= box] = 0

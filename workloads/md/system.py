@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -46,7 +47,7 @@ class System:
     Lennard-Jones potential begins to be switched off; None: it is cut at the cutoff, without a shift. `ewald`: the
     coefficient of the real-space Ewald term in 1/length; None: no charges. `closest`: no two particles of a healthy
     run come nearer; tables of hardware end there. `temperature` of the start states.
-    Errors: ValueError that names the system, the value and the limit.
+    Errors: ValueError that names the system, the value and the limit, also for values of a species.
     """
 
     name: str
@@ -63,10 +64,13 @@ class System:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        numbers = (*self.box, self.cutoff, self.step, self.closest, self.temperature, self.switch or 1.0)
-        if not all(math.isfinite(x) and x > 0 for x in numbers):
-            raise ValueError(f"{self.name}: box, cutoff, step and the like must be finite and above 0: {numbers}")
-        if len(self.species) != len(self.counts) or min(self.counts) < 0 or not self.n:
+        if len(self.box) != 3 or len(self.cells) != 3:
+            raise ValueError(f"{self.name}: a box of {self.box} with cells {self.cells}, but each has three sides")
+        self._check_numbers()
+        if not all(isinstance(n, Integral) and n >= 1 for n in self.cells):
+            raise ValueError(f"{self.name}: cells {self.cells}, but each side takes a whole number from 1 on")
+        whole = all(isinstance(n, Integral) and n >= 0 for n in self.counts)
+        if len(self.species) != len(self.counts) or not whole or not self.n:
             raise ValueError(f"{self.name}: {len(self.species)} species with counts {self.counts}")
         if self.cutoff > min(self.box) / 2:
             raise ValueError(
@@ -79,6 +83,27 @@ class System:
             raise ValueError(f"{self.name}: charges need an Ewald coefficient")
         if self.cells_hold_the_cutoff and min(self.cell_edges) < self.cutoff * EXACT:
             raise ValueError(f"{self.name}: a cell edge of {min(self.cell_edges):g}, but the cutoff is {self.cutoff:g}")
+
+    def _check_numbers(self) -> None:
+        above = {f"side {axis} of the box": side for axis, side in zip("xyz", self.box, strict=True)}
+        above |= {name: getattr(self, name) for name in ("cutoff", "step", "closest", "temperature")}
+        least: dict[str, float] = {}
+        if self.switch is not None:
+            above["switch"] = self.switch
+        if self.ewald is not None:
+            least["ewald"] = self.ewald
+        for kind, species in enumerate(self.species):
+            above[f"mass of species {kind}"] = species.mass
+            least[f"sigma of species {kind}"] = species.sigma
+            least[f"epsilon of species {kind}"] = species.epsilon
+            if not math.isfinite(species.charge):
+                raise ValueError(f"{self.name}: charge of species {kind} is {species.charge}, but must be finite")
+        for name, value in above.items():
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f"{self.name}: {name} is {value}, but must be finite and above 0")
+        for name, value in least.items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{self.name}: {name} is {value}, but must be finite and at least 0")
 
     @property
     def n(self) -> int:
@@ -145,9 +170,31 @@ class System:
 
 
 def check_positions(system: System, positions: NDArray[np.floating]) -> None:
-    """Errors: ValueError naming the system for a wrong shape and for a coordinate that is not finite."""
-    if positions.shape != (system.n, 3):
-        raise ValueError(f"{system.name}: positions of shape {positions.shape}, expected ({system.n}, 3)")
-    bad = ~np.isfinite(positions).all(1)
-    if bad.any():
-        raise ValueError(f"{system.name}: particle {int(bad.argmax())} has a coordinate that is not finite")
+    """Errors: ValueError naming the system for a wrong shape, and the particle for a coordinate that is not finite."""
+    _check_vectors(system, positions, "positions", "coordinate")
+
+
+def check_velocities(system: System, velocities: NDArray[np.floating]) -> None:
+    """Errors: ValueError naming the system for a wrong shape, and the particle for a velocity that is not finite."""
+    _check_vectors(system, velocities, "velocities", "velocity")
+
+
+def check_kinds(system: System, kinds: NDArray[np.integer]) -> None:
+    """Errors: ValueError naming the system for a wrong shape or type, and the particle for a kind that there is not."""
+    if kinds.shape != (system.n,) or kinds.dtype.kind not in "iu":
+        raise ValueError(
+            f"{system.name}: kinds of shape {kinds.shape} and type {kinds.dtype}, expected ({system.n},) of integers"
+        )
+    last = len(system.species) - 1
+    if int(kinds.max()) > last or int(kinds.min()) < 0:
+        bad = int(((kinds > last) | (kinds < 0)).argmax())
+        raise ValueError(f"{system.name}: particle {bad} is of kind {int(kinds[bad])}, but kinds are 0 to {last}")
+
+
+def _check_vectors(system: System, values: NDArray[np.floating], name: str, part: str) -> None:
+    if values.shape != (system.n, 3):
+        raise ValueError(f"{system.name}: {name} of shape {values.shape}, expected ({system.n}, 3)")
+    finite = np.isfinite(values).all(1)
+    if not finite.all():
+        bad = int(finite.argmin())
+        raise ValueError(f"{system.name}: particle {bad} has a {part} that is not finite: {values[bad].tolist()}")

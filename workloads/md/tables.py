@@ -145,8 +145,12 @@ def tables(system: System, form: Format) -> Tables:
         parts = [np.round(s / x * top) for s, x in zip(strengths, largest, strict=True)]
         coefficients = np.stack(parts).astype(np.int64)
     made = [_table(system, form, f, x * scale) for f, x in zip(functions, factors, strict=True)]
-    if max(float(np.abs(values).max()) for values, _ in made) >= 2.0**36:
-        raise ValueError(f"{system.name}: table values of over 37 bits: take fewer bits of velocity or a larger `clos")
+    highest = max(float(np.abs(values).max()) for values, _ in made)
+    if highest >= 2.0**36:
+        raise ValueError(
+            f"{system.name}: table values of up to 2^{math.log2(highest):.1f}, must be below 2^36: take fewer fraction "
+            "bits of velocity, a larger closest or a shorter step"
+        )
     base, slope = (np.stack([m[k] for m in made]).astype(np.int64) for k in (0, 1))
     return Tables(system, form, base, slope, cutoff2, close2, coefficients, _ratios(system))
 

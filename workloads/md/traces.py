@@ -111,7 +111,7 @@ def trajectory(
     for number in range(1, steps + 1):
         state = fixed.step(table, state, number == 1, candidates)
         if number % EVERY == 0:
-            fixed.check(system, state.flags)
+            fixed.check(system, state)
             whole = fixed.kick(table, state, True, candidates)
             yield Moment(fixed.positions(table, whole), fixed.velocities(table, whole))
 

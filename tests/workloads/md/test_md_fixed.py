@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from md_oracles import LIQUID, MIXTURE, SALT, engine_step, start
 
-from workloads.md import cases, fixed, forces, motion
+from workloads.md import cases, fixed, forces, motion, pairs
 from workloads.md.fixed import Flags, State
 from workloads.md.system import System
 
@@ -156,8 +156,29 @@ def test_two_particles_too_near_raise_close() -> None:
     assert flags == Flags.CLOSE
     assert fixed.step(table, near).flags & Flags.CLOSE
     assert fixed.step(table, replace(state, flags=Flags.CLOSE)).flags == Flags.CLOSE  # sticky
-    with pytest.raises(RuntimeError, match=r"liquid: two particles came closer than 0\.75"):
-        fixed.check(LIQUID, flags)
+    fixed.check(LIQUID, fixed.step(table, state))
+    said = r"liquid: particles 0 and 1 are 0\.7 apart, but the table ends at 0\.75: take a start without overlaps"
+    with pytest.raises(RuntimeError, match=said):
+        fixed.check(LIQUID, fixed.step(table, near))
+    with pytest.raises(ValueError, match=said):
+        fixed.decode_forces(table, fixed.forces(table, near))
+    with pytest.raises(RuntimeError, match=r"liquid: begun with the flag CLOSE"):
+        fixed.check(LIQUID, replace(state, flags=Flags.CLOSE))
+
+
+def test_the_nearest_pair_and_the_first_fault_are_told() -> None:
+    table, state = begin(LIQUID, 9)
+    at = state.positions.copy()
+    for one, other, apart in ((8, 20, 0.6), (33, 5, 0.1), (70, 71, 0.7)):
+        at[one] = at[other] + [0, int(apart / 1.9 * 2**24), 0]
+    for blocks in (12_000, 50):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(pairs, "BLOCK", blocks)
+            found = fixed.step(table, replace(state, positions=at % (3 << 24)))
+        assert found.fault.startswith("particles 5 and 33 are 0.1 apart")
+    later = fixed.step(table, replace(found, velocities=found.velocities + (1 << 31)))
+    assert later.flags == Flags.CLOSE | Flags.FAST
+    assert later.fault == found.fault
 
 
 def test_what_is_too_fast_raises_fast() -> None:
@@ -183,8 +204,20 @@ def test_what_is_too_fast_raises_fast() -> None:
     moved = (found.positions - state.positions)[5, 2] % (3 << 24)
     assert moved in (1 << 23, (1 << 24) + (1 << 23), (2 << 24) + (1 << 23))
     assert (found.cells(wide.format) - state.cells(wide.format))[5, 2] % 3 == 1
-    with pytest.raises(RuntimeError, match="liquid: a particle became too fast"):
-        fixed.check(LIQUID, found.flags)
+    with pytest.raises(RuntimeError, match=r"liquid: particle 5 would move by 2 cells in one step, at most 1: take a"):
+        fixed.check(LIQUID, found)
+
+
+def test_a_velocity_beyond_its_bits_is_told_before_it_wraps() -> None:
+    slow = replace(LIQUID, species=(replace(LIQUID.species[0], epsilon=1e-9),))
+    table = fixed.tables(slow, fixed.format_of(slow))
+    _, state = begin(LIQUID, 10)
+    moving = state.velocities.copy()
+    moving[5, 2] = -(1 << 31) - 200_000_000
+    # The unit is 1.9 / 2^34 / 0.004; 2^31 of them are 59.375.
+    said = r"liquid: particle 5 has a velocity of 64\.9\d*, but 32 bits hold less than 59\.375: take a shorter step"
+    with pytest.raises(RuntimeError, match=said):
+        fixed.check(LIQUID, fixed.step(table, replace(state, velocities=moving)))
 
 
 def test_bad_states_are_named() -> None:
@@ -192,11 +225,15 @@ def test_bad_states_are_named() -> None:
     state = start(LIQUID, 1)
     bad = state.velocities.copy()
     bad[3, 0] = np.inf
-    with pytest.raises(ValueError, match="liquid: a velocity is not finite"):
+    with pytest.raises(ValueError, match=r"liquid: particle 3 has a velocity that is not finite: \[inf, "):
         fixed.quantise(table, state.positions, bad, state.kinds)
     bad[3, 0] = 70.0  # edge / 2^34 a step is the unit, 2^31 of them are 59
-    with pytest.raises(ValueError, match="liquid: a velocity does not fit into 32 bits"):
+    with pytest.raises(ValueError, match=r"liquid: particle 3 .* velocity of 70, but 32 bits hold less than 59\.375:"):
         fixed.quantise(table, state.positions, bad, state.kinds)
+    with pytest.raises(ValueError, match=r"liquid: velocities of shape \(139, 3\), expected \(140, 3\)"):
+        fixed.quantise(table, state.positions, state.velocities[1:], state.kinds)
+    with pytest.raises(ValueError, match=r"liquid: kinds of shape \(139,\) and type uint8, expected \(140,\)"):
+        fixed.quantise(table, state.positions, state.velocities, state.kinds[1:])
     bad = state.positions.copy()
     bad[3, 0] = np.nan
     with pytest.raises(ValueError, match="liquid: particle 3 has a coordinate that is not finite"):

@@ -146,6 +146,22 @@ def test_bad_positions_are_named(evaluate: object) -> None:
         evaluate(LIQUID, bad[1:], state.kinds)  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("evaluate", [forces.evaluate, forces.all_pairs, lambda *x: forces.sampled(*x, np.array([1]))])
+def test_bad_kinds_are_named(evaluate: object) -> None:
+    state = start(SALT, 6)
+    for kinds, said in (
+        (state.kinds[1:], r"salt: kinds of shape \(79,\) and type uint8, expected \(80,\) of integers"),
+        (state.kinds.astype(float), r"salt: kinds of shape \(80,\) and type float64, expected \(80,\) of integers"),
+        (np.where(np.arange(80) == 9, 2, state.kinds), r"salt: particle 9 is of kind 2, but kinds are 0 to 1"),
+        (
+            np.where(np.arange(80) == 9, -1, state.kinds.astype(int)),
+            r"salt: particle 9 is of kind -1, but kinds are 0 to 1",
+        ),
+    ):
+        with pytest.raises(ValueError, match=said):
+            evaluate(SALT, state.positions, kinds)  # type: ignore[operator]
+
+
 def test_kinetic_energy_and_temperature() -> None:
     moving = np.random.default_rng(1).standard_normal((SALT.n, 3))
     masses = np.array([8.0] * 40 + [16.0] * 40)

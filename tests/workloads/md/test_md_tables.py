@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_the_mapping_is_checked() -> None:
         tables(LIQUID, Format(segments=1))
     with pytest.raises(ValueError, match="liquid: 50 bits of table address, but r\\^2 has 48"):
         tables(LIQUID, Format(segments=22, delta=20))
-    with pytest.raises(ValueError, match="liquid: table values of"):
+    with pytest.raises(ValueError, match=r"liquid: table values of up to 2\^39\.5, must be below 2\^36: take fewer"):
         tables(LIQUID, Format(velocity_fraction=20))
     heavy = replace(SALT, species=(Species(40.0, charge=0.1), Species(16.0, charge=-0.1)))
     with pytest.raises(ValueError, match=r"salt: kind 0 is 2\.5 times as heavy as another, at most 2"):
@@ -138,5 +139,33 @@ def test_systems_are_checked() -> None:
         replace(LIQUID, counts=(1, 2))
     with pytest.raises(ValueError, match="salt: charges need an Ewald coefficient"):
         replace(SALT, ewald=None)
-    with pytest.raises(ValueError, match="liquid: box, cutoff, step and the like must be finite and above 0"):
-        replace(LIQUID, step=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"step": np.nan}, "liquid: step is nan, but must be finite and above 0"),
+        ({"cutoff": -1.0}, r"liquid: cutoff is -1\.0, but must be finite and above 0"),
+        ({"closest": 0.0}, r"liquid: closest is 0\.0, but"),
+        ({"temperature": np.inf}, "liquid: temperature is inf, but"),
+        ({"switch": 0.0}, r"liquid: switch is 0\.0, but must be finite and above 0"),
+        ({"switch": np.nan}, "liquid: switch is nan, but"),
+        ({"ewald": np.nan}, "liquid: ewald is nan, but must be finite and at least 0"),
+        ({"ewald": -0.5}, r"liquid: ewald is -0\.5, but must be finite and at least 0"),
+        ({"box": (5.7, 0.0, 5.7)}, r"liquid: side y of the box is 0\.0, but must be finite and above 0"),
+        ({"box": (5.7, 5.7)}, r"liquid: a box of \(5\.7, 5\.7\) with cells \(3, 3, 3\), but each has three sides"),
+        ({"cells": (0, 4, 4)}, r"liquid: cells \(0, 4, 4\), but each side takes a whole number from 1 on"),
+        ({"cells": (2.5, 3, 3)}, r"liquid: cells \(2\.5, 3, 3\), but each side takes a whole number"),
+        ({"counts": (2.5,)}, r"liquid: 1 species with counts \(2\.5,\)"),
+        ({"species": (Species(mass=0.0),)}, r"liquid: mass of species 0 is 0\.0, but must be finite and above 0"),
+        ({"species": (Species(sigma=np.nan),)}, "liquid: sigma of species 0 is nan, but must be finite and at least 0"),
+        ({"species": (Species(epsilon=-1.0),)}, r"liquid: epsilon of species 0 is -1\.0, but"),
+        (
+            {"species": (Species(charge=np.nan),), "ewald": 1.0},
+            "liquid: charge of species 0 is nan, but must be finite",
+        ),
+    ],
+)
+def test_numbers_of_systems_are_checked(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(LIQUID, **changed)

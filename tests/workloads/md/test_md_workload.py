@@ -45,6 +45,32 @@ def test_reference_in_integers() -> None:
         WORKLOAD.reference("nist", WORKLOAD.inputs("nist", 1, 1), "fixed")
 
 
+def test_overlaps_have_no_reference_in_integers() -> None:
+    inputs = WORKLOAD.inputs("lj864", 2, 1)
+    for apart, said in ((0.0, "0"), (0.5, r"0\.5")):
+        bad = inputs.copy()
+        bad[1, 7, :3] = bad[1, 400, :3] + [0, apart, 0]
+        with pytest.raises(
+            ValueError, match=f"lj864: particles 7 and 400 are {said} apart, but the table ends at 0.75: take a start"
+        ):
+            WORKLOAD.reference("lj864", bad, "fixed")
+    bad[1, 7, :3] = bad[1, 400, :3]
+    with pytest.raises(ValueError, match=r"lj864: particles (7 and 400|400 and 7) are at the same place"):
+        WORKLOAD.reference("lj864", bad, "fp64")
+
+
+def test_bad_numbers_and_shapes_of_states_are_named() -> None:
+    for n in (0, -1):
+        with pytest.raises(ValueError, match=rf"lj864: {n} start states are asked for, at least 1"):
+            WORKLOAD.inputs("lj864", n, 1)
+    for shape in ((864, 6), (1, 864, 3), (1, 863, 6), (0, 864, 6)):
+        for arithmetic in quality.ARITHMETICS:
+            with pytest.raises(
+                ValueError, match=r"lj864: states of shape \(.*\), expected \(n, 864, 6\), n at least 1"
+            ):
+                WORKLOAD.reference("lj864", np.zeros(shape), arithmetic)
+
+
 @pytest.mark.parametrize("case", ["lj864", "melt1k", "nist"])
 def test_counts_are_those_of_a_loop(case: str) -> None:
     system, state = cases.system(case), cases.state(case, work.SEED)
