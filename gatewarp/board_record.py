@@ -172,7 +172,7 @@ def _conditions(built: Built, runs: Runs, simulated: bool, over: Over) -> dict[s
         "bitstream_sha256": built.sha256,
         "bitstream_seed": built.seed,
         "bitstream_fmax_hz": built.fmax_hz,
-        **({"bitstream_options": " ".join(built.options)} if built.options else {}),
+        **({"nextpnr_options": " ".join(built.options)} if built.options else {}),
         "shell_version": first.identity.shell_version,
         # Of the link as a whole, bursts included.
         "frames_sent": last.sent,

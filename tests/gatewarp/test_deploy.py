@@ -80,7 +80,7 @@ def test_a_board_is_programmed_run_checked_and_recorded(
     assert not any("flash" in word for call in programmer.calls for word in call)
     (made,) = records(tmp_path)
     assert (made.device, made.conditions[RAN_ON], made.conditions["board"]) == (ULX3S.part, ON_BOARD, "ulx3s-85f")
-    assert (made.conditions["bitstream_fmax_hz"], made.conditions["bitstream_options"]) == (60e6, "--no-tmdriv")
+    assert (made.conditions["bitstream_fmax_hz"], made.conditions["nextpnr_options"]) == (60e6, "--no-tmdriv")
     assert {m.stage for m in made.measurements} == {Stage.MEASURED}
     cuts = {(m.quantity, m.boundary) for m in made.measurements}
     assert cuts >= {
