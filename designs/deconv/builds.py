@@ -9,7 +9,8 @@ from pathlib import Path
 from compare.record import Record
 from designs import boards
 from designs.deconv import config
-from designs.deconv.config import Dataflow, Engine
+from designs.deconv.compiler_plan import check, check_resident
+from designs.deconv.config import Dataflow, Engine, EngineError
 from designs.deconv.evidence import core_of, sources_of
 from designs.deconv.generate import generate
 from designs.deconv.port import narrow
@@ -18,6 +19,7 @@ from designs.flow.evidence import build_on_board
 from designs.flow.on_part import Piece, synthesised
 from designs.flow.parts import DoesNotFit
 from workloads.api import Progress
+from workloads.deconv import parameters
 
 #: Clock by case that place and route works towards, and that the PLL makes exactly; the best of ten seeds meets it.
 BOARD_MHZ = {"digits": 125.0, "mnist": 115.0}
@@ -59,11 +61,7 @@ def build(
     """
     engine = board_engine(dataflow, case, board)
     if engine is None:
-        fitting = [each for each in config.ENGINES_OF[dataflow] if fits(dataflow, each, board)]
-        raise DoesNotFit(
-            f"{case}: its weights do not fit on {boards.load(board).part}, and the serial port of {board} is too slow "
-            f"to stream them; cases that fit: {', '.join(fitting)}"
-        )
+        raise DoesNotFit(f"{case}: {_too_large_for_board(dataflow, case, board)}")
     design = generate(case, engine)
     yield build_on_board(
         narrow(core_of(name, design)), board=board, mhz=BOARD_MHZ[case], sources=[*sources_of(name, design), *_BOARD],
@@ -88,8 +86,7 @@ def build_part(
     if part in BOARDS:
         raise boards.BoardError(f"{part} is placed and routed for a board; boards: {', '.join(boards.names())}")
     if not fits_part(dataflow, case, part, engines):
-        meant = ", ".join(f"{each} for {engine}" for each, engine in engines.items())
-        raise DoesNotFit(f"{case}: {dataflow} has no engine for {part} that does this case; there are {meant}")
+        raise DoesNotFit(f"{case}: {_not_for_part(dataflow, case, part, engines)}")
     design = generate(case, config.preset(dataflow, engines[part]))
     piece = Piece("engine", design.top, design.sources, design.memories, KEPT)
     record = synthesised(
@@ -97,6 +94,46 @@ def build_part(
     )
     said = {key: value for key, value in record.conditions.items() if key != "layers"}
     yield replace(record, conditions={**said, "resources_of": "the engine, synthesised out of context"})
+
+
+def _too_large_for_board(dataflow: Dataflow, case: str, board: str) -> str:
+    """Layer, value and limit of the largest engine for the board, and what does fit."""
+    part = boards.load(board).part
+    meant = [
+        e for (flow, _), e in config.PRESETS.items() if flow == dataflow and e.name.startswith(f"{BOARDS.get(part)}_")
+    ]
+    if not meant:
+        return f"{dataflow} has no engine for {part}; parts that it has one for, on a board: {', '.join(BOARDS)}"
+    largest = max(meant, key=lambda engine: engine.w_words)
+    fitting = ", ".join(each for each in config.ENGINES_OF[dataflow] if fits(dataflow, each, board))
+    try:
+        check_resident(parameters.fixed(case, largest.bits).layers, largest)
+    except EngineError as error:
+        return (
+            f"{error}; no engine for {part} holds more, and the serial port of {board} is too slow to stream weights; "
+            f"cases that fit: {fitting}"
+        )
+    return f"{dataflow} has no engine for {part} that is made for it; cases with one: {fitting}"
+
+
+def _not_for_part(dataflow: Dataflow, case: str, part: str, engines: Mapping[str, str]) -> str:
+    """Layer, value and limit of the engine for the part, or why there is none, and which there are."""
+    able = {
+        each: [c for c, names in config.ENGINES_OF[dataflow].items() if name in names] for each, name in engines.items()
+    }
+    if part not in engines:
+        others = "; ".join(
+            f"for {each} it has {name}, which does {', '.join(able[each])}" for each, name in engines.items()
+        )
+        return f"{dataflow} has no engine for {part}; {others}; --implementation takes the other dataflow"
+    engine = config.preset(dataflow, engines[part])
+    about, done = f"{engine.name}, the engine of {dataflow} for {part}", ", ".join(able[part])
+    try:
+        for layer in parameters.fixed(case, engine.bits).layers:
+            check(layer, engine)
+    except EngineError as error:
+        return f"{error}; cases that are proved on {about}: {done}"
+    return f"not proved on {about}; cases that are: {done}"
 
 
 _SELF = "designs/deconv/builds.py"

@@ -1,7 +1,8 @@
 """Four ways to compute one transposed convolution, all equal; see `workloads.deconv.layer` for the operator.
 
 Each takes `x` (n, sides..., in) and `weight` (in, kernel..., out) and returns sums (n, output sides..., out) in the
-type that the matrix product of the two has. They differ in what they multiply and in what they write:
+type that the matrix product of the two has; see `check_operands` for what they refuse. They differ in what they
+multiply and in what they write:
 
 * `scatter`: every input times the whole kernel, products added where they overlap. The definition.
 * `zero_insertion`: zeros between the inputs, then an ordinary convolution with the mirrored kernel; all but one in
@@ -28,6 +29,7 @@ Algorithm = Callable[[Layer, Array, Array], Array]
 
 def scatter(layer: Layer, x: Array, weight: Array) -> Array:
     """Every input times the whole kernel, summed where products overlap, the padding cut off at the end."""
+    check_operands(layer, x, weight)
     full = tuple((side - 1) * layer.stride + layer.kernel + layer.extra for side in layer.shape)
     sums = _zeros(layer, x, weight, full)
     for tap in _kernel(layer):
@@ -41,6 +43,7 @@ def scatter(layer: Layer, x: Array, weight: Array) -> Array:
 
 def zero_insertion(layer: Layer, x: Array, weight: Array) -> Array:
     """A convolution of stride 1 over the inputs with zeros between them."""
+    check_operands(layer, x, weight)
     before = layer.kernel - 1 - layer.padding
     padded = tuple(side + layer.kernel - 1 for side in layer.shape_out)
     spread = np.zeros((len(x), *padded, layer.channels_in), x.dtype)
@@ -67,6 +70,7 @@ def reverse_loop(layer: Layer, x: Array, weight: Array) -> Array:
 
     The offset of kernel element k is f = (stride - ((padding - k) mod stride)) mod stride.
     """
+    check_operands(layer, x, weight)
     s, p = layer.stride, layer.padding
     sums = _zeros(layer, x, weight, layer.shape_out)
     for tap in _kernel(layer):
@@ -86,6 +90,7 @@ def reverse_loop(layer: Layer, x: Array, weight: Array) -> Array:
 
 def to_convolution(layer: Layer, x: Array, weight: Array) -> Array:
     """For each phase of the output an ordinary convolution of stride 1 with every stride-th kernel element."""
+    check_operands(layer, x, weight)
     sums = _zeros(layer, x, weight, layer.shape_out)
     reach = layer.kernel + layer.padding  # no |d| is larger
     padded = np.pad(x, ((0, 0), *((reach, reach + side_out) for side_out in layer.shape_out), (0, 0)))
@@ -109,6 +114,31 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "reverse_loop": reverse_loop,
     "to_convolution": to_convolution,
 }
+
+
+def check_operands(layer: Layer, x: Array, weight: Array) -> None:
+    """Errors: ValueError naming the layer for inputs or weights of another shape or no numbers, or weights not finite.
+
+    Inputs may be infinite: those of a layer in binary16 are where the one before it left its range.
+    """
+    check_numbers(layer.name, "inputs", x, (None, *layer.shape, layer.channels_in), finite=False)
+    check_numbers(layer.name, "weights", weight, layer.weight_shape)
+
+
+def check_numbers(
+    name: str, what: str, values: object, shape: tuple[int | None, ...], *, who: str = "the layer", finite: bool = True
+) -> None:
+    """Errors: ValueError, beginning with `name`, for what is no array of numbers of `shape`; None is any side."""
+    needed = str(shape).replace("None", "n")
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{name}: {what} of {type(values).__name__}, but {who} needs an array of shape {needed}")
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{name}: {what} of {values.dtype}, but {who} needs whole or real numbers")
+    if values.ndim != len(shape) or any(due not in (None, side) for side, due in zip(values.shape, shape, strict=True)):
+        raise ValueError(f"{name}: {what} of shape {values.shape}, but {who} needs {needed}")
+    if finite and values.dtype.kind == "f" and not (fine := np.isfinite(values)).all():
+        first = tuple(int(i) for i in np.argwhere(~fine)[0])
+        raise ValueError(f"{name}: {what} must be finite, but {int((~fine).sum())} are not, the first at {first}")
 
 
 def _kernel(layer: Layer) -> Iterator[tuple[int, ...]]:

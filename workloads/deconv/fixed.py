@@ -17,11 +17,12 @@ No parameter is tuned and no input looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.deconv.algorithms import Algorithm, scatter
+from workloads.deconv.algorithms import Algorithm, check_numbers, scatter
 from workloads.deconv.layer import Activation, Layer
 
 Integers = NDArray[np.int64]
@@ -43,7 +44,7 @@ class FixedLayer:
     bias: Integers
     fraction: int
 
-    @property
+    @cached_property
     def largest_sum(self) -> int:
         """No sum, in whatever order it is added up, has a larger magnitude."""
         per_output = np.abs(self.weight).reshape(-1, self.layer.channels_out).sum(0) << (self.bits - 1)
@@ -52,8 +53,10 @@ class FixedLayer:
     def sums(self, x: Integers, algorithm: Algorithm = scatter) -> Integers:
         """Exact sums with bias of integers (n, sides..., in). Products are added by BLAS in float64.
 
-        That is exact while no partial sum reaches 2^53. Errors: ValueError naming the layer when one could.
+        That is exact while no partial sum reaches 2^53. Errors: ValueError naming the layer when one could, and for
+        inputs that are no integers of `bits` bits.
         """
+        self._check(x)
         if self.largest_sum >= 2**53:
             raise ValueError(f"{self.layer.name}: sums of up to {self.largest_sum} are not exact in float64")
         products = algorithm(self.layer, x.astype(np.float64), self.weight.astype(np.float64))
@@ -64,16 +67,26 @@ class FixedLayer:
         """Integers (n, sides..., in) to integers (n, output sides..., out), both in units of 2^-(bits-1)."""
         return activate(round_shift(self.sums(x), self.fraction), self.layer.activation, self.bits)
 
+    def _check(self, x: Integers) -> None:
+        name, high = self.layer.name, 1 << (self.bits - 1)
+        if getattr(getattr(x, "dtype", None), "kind", "") not in "iu":
+            kind = getattr(x, "dtype", type(x).__name__)
+            raise ValueError(f"{name}: inputs of {kind}, but the layer needs integers; `encode` makes them of numbers")
+        if x.size and not -high <= (low := int(x.min())) <= (top := int(x.max())) < high:
+            value = low if low < -high else top
+            raise ValueError(f"{name}: an input of {value}, but {self.bits} bits hold {-high} to {high - 1}")
+
 
 def quantise(layer: Layer, weight: NDArray[np.floating], bias: NDArray[np.floating], bits: int) -> FixedLayer:
     """The integers of a layer.
 
-    Errors: ValueError naming it for weights that round to 2^(bits-1) or more, biases of 2^53 or more on the grid of the
-    sums, and numbers that are not finite.
+    Errors: ValueError naming it for bits other than 8 and 16, for weights and biases of another shape or not finite,
+    for weights that round to 2^(bits-1) or more, and for biases of 2^53 or more on the grid of the sums.
     """
+    check_bits(f"{layer.name}: ", bits)
     high = (1 << (bits - 1)) - 1
-    if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-        raise ValueError(f"{layer.name}: weights and biases must be finite")
+    check_numbers(layer.name, "weights", weight, layer.weight_shape)
+    check_numbers(layer.name, "biases", bias, (layer.channels_out,))
     largest = float(np.abs(weight).max())
     # Compared as a float: a huge one has no integer.
     fits = (f for f in range(bits + 8, -1, -1) if np.floor(largest * 2.0**f + 0.5) <= high)
@@ -94,17 +107,29 @@ def quantise(layer: Layer, weight: NDArray[np.floating], bias: NDArray[np.floati
 
 
 def encode(values: NDArray[np.floating], bits: int) -> Integers:
-    """Real numbers to integers in units of 2^-(bits-1), rounded half up and saturated."""
-    return saturate(round_half_up(values.astype(np.float64) * 2.0 ** (bits - 1)), bits)
+    """Real numbers to integers in units of 2^-(bits-1), rounded half up and saturated.
+
+    Errors: ValueError for bits other than 8 and 16, for what is no array of numbers, and numbers that are not finite.
+    """
+    check_bits("", bits)
+    check_numbers("encode", "numbers", values, getattr(values, "shape", ()), who="it")
+    high = 1 << (bits - 1)
+    # Saturated while real: a huge one has no integer.
+    return round_half_up(np.clip(values.astype(np.float64) * high, -high, high - 1))
 
 
 def decode(integers: Integers, bits: int) -> NDArray[np.float64]:
-    """Integers in units of 2^-(bits-1) to real numbers."""
+    """Integers in units of 2^-(bits-1) to real numbers. Errors: ValueError for bits other than 8 and 16."""
+    check_bits("", bits)
     return integers.astype(np.float64) * 2.0 ** (1 - bits)
 
 
 def activate(rounded: Integers, activation: Activation, bits: int) -> Integers:
-    """Apply an activation to rounded sums in units of 2^-(bits-1); see the module's text."""
+    """Apply an activation to rounded sums in units of 2^-(bits-1); see the module's text.
+
+    Errors: ValueError for bits other than 8 and 16.
+    """
+    check_bits("", bits)
     if activation == "linear":
         return saturate(rounded, bits)
     if activation == "clip":
@@ -129,6 +154,12 @@ def table(activation: Activation, bits: int) -> Integers:
     x = np.arange(-(TABLE_ENTRIES // 2), TABLE_ENTRIES // 2 + 1) * 2.0**-TABLE_FRACTION
     values = np.tanh(x) if activation == "tanh" else 1 / (1 + np.exp(-x))
     return saturate(round_half_up(values * 2.0 ** (bits - 1)), bits)
+
+
+def check_bits(before: str, bits: object) -> None:
+    """Errors: ValueError, beginning with `before`, for bits that no arithmetic has."""
+    if type(bits) is not int or bits not in BITS.values():
+        raise ValueError(f"{before}bits of {bits!r}; it must be {' or '.join(map(str, BITS.values()))}")
 
 
 def round_half_up(values: NDArray[np.float64] | np.float64) -> Integers:

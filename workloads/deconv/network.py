@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.deconv import fixed
-from workloads.deconv.algorithms import scatter
+from workloads.deconv.algorithms import check_numbers, scatter
 from workloads.deconv.layer import Layer, check_chain
 
 Reals = NDArray[np.float32]
@@ -31,12 +31,18 @@ class Network:
     chained: bool = True
 
     def __post_init__(self) -> None:
-        if not len(self.layers) == len(self.weights) == len(self.biases):
-            raise ValueError(
-                f"{len(self.layers)} layers, but {len(self.weights)} weights and {len(self.biases)} biases"
-            )
+        if not isinstance(self.layers, (tuple, list)) or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise ValueError(f"layers of {self.layers!r}; a network needs a tuple of layers")
         if not self.layers:
             raise ValueError("a network needs a layer")
+        name, count = names(self.layers), len(self.layers)
+        for what, values in (("weights", self.weights), ("biases", self.biases)):
+            if not isinstance(values, (tuple, list)):
+                raise ValueError(
+                    f"{name}: {what} of {type(values).__name__}; a network needs a tuple of {count} arrays"
+                )
+        if not count == len(self.weights) == len(self.biases):
+            raise ValueError(f"{name}: {count} layers, but {len(self.weights)} weights and {len(self.biases)} biases")
         if self.chained:
             check_chain(self.layers)
         for layer, weight, bias in zip(self.layers, self.weights, self.biases, strict=True):
@@ -55,18 +61,18 @@ class Network:
     def evaluate(self, inputs: NDArray[np.floating], operands: Any = np.float64, total: Any = np.float64) -> Array:
         """Evaluate with parameters and activations rounded to `operands`, and sums in `total`.
 
-        Errors: ValueError for inputs of another shape.
+        Errors: ValueError naming the layer for inputs of another shape, or that are not finite.
         """
 
         def run(index: int, x: Array) -> Array:
             layer, weight = self.layers[index], self.weights[index].astype(operands)
-            sums = scatter(layer, x.astype(operands).astype(total), weight.astype(total))
+            sums = scatter(layer, x.astype(operands).astype(total, copy=False), weight.astype(total, copy=False))
             return _activate(layer, sums + self.biases[index].astype(total)).astype(operands)
 
         return self._run(inputs, run)
 
     def fixed(self, bits: int) -> FixedNetwork:
-        """Its integers with `bits` bits."""
+        """Its integers with `bits` bits. Errors: ValueError naming the layer, as of `quantise`."""
         layers = zip(self.layers, self.weights, self.biases, strict=True)
         return FixedNetwork(tuple(fixed.quantise(*layer, bits) for layer in layers), self.chained)
 
@@ -87,7 +93,10 @@ class FixedNetwork:
         return self.layers[0].bits
 
     def __call__(self, integers: fixed.Integers) -> fixed.Integers:
-        """Integers (n, *input_shape) in units of 2^-(bits-1) to such integers, exact."""
+        """Integers (n, *input_shape) in units of 2^-(bits-1) to such integers, exact.
+
+        Errors: ValueError naming the layer for inputs of another shape, or that are no integers of so many bits.
+        """
 
         def run(index: int, x: Array) -> Array:
             return self.layers[index](x)
@@ -103,16 +112,23 @@ def input_shape(layers: tuple[Layer, ...], chained: bool) -> tuple[int, ...]:
 
 
 def run_layers(layers: tuple[Layer, ...], chained: bool, inputs: Array, run: Any) -> Array:
-    """`run(index, x)` for each layer, an item at a time, which bounds the memory."""
-    shape = input_shape(layers, chained)
-    if inputs.shape[1:] != shape:
-        raise ValueError(f"inputs of shape {inputs.shape[1:]}, but the network takes {shape}")
+    """`run(index, x)` for each layer, an item at a time, which bounds the memory.
+
+    Errors: ValueError naming the layers that take them for inputs of another shape, or that are not finite.
+    """
+    taking = layers[:1] if chained else layers
+    check_numbers(names(taking), "inputs", inputs, (None, *input_shape(layers, chained)), who="the network")
     results = [np.concatenate(list(_answers(layers, chained, item, run)), axis=-1) for item in inputs]
     if not results:
         last = layers[-1]
         empty = (*last.shape_out, last.channels_out) if chained else (sum(layer.outputs for layer in layers),)
         return np.empty((0, *empty), inputs.dtype)
     return np.stack(results)
+
+
+def names(layers: Sequence[Layer]) -> str:
+    """The layer's name, or the first's and the last's."""
+    return layers[0].name if len(layers) == 1 else f"{layers[0].name} to {layers[-1].name}"
 
 
 def split(layers: tuple[Layer, ...], item: Array) -> Iterator[Array]:
@@ -150,9 +166,4 @@ def check_parameters(layer: Layer, what: str, values: Array, shape: tuple[int, .
         raise ValueError(f"{layer.name}: {what} of {type(values).__name__}, but the layer needs a float32 array")
     if values.dtype != np.float32:
         raise ValueError(f"{layer.name}: {what} of {values.dtype}, but the layer needs float32")
-    if values.shape != shape:
-        raise ValueError(f"{layer.name}: {what} of shape {values.shape}, but the layer needs {shape}")
-    strange = int((~np.isfinite(values)).sum())
-    if strange:
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        raise ValueError(f"{layer.name}: {what} must be finite, but {strange} are not, the first at {where}")
+    check_numbers(layer.name, what, values, shape)

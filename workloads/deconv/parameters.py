@@ -94,12 +94,19 @@ def read(path: Path, case: str) -> Parameters:
             tuple(arrays[f"{layer.name}.biases"] for layer in layers),
             case not in UNCHAINED,
         )
-        training = json.loads(str(arrays["training"]))
+        training = _training(str(arrays["training"]))
         if not isinstance(training, dict) or not training:
             raise ValueError("training: no record of a training")
         return Parameters(case, network, training)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _training(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"training: its record must be JSON, but begins with {text[:20]!r} ({error})") from None
 
 
 def seeded(case: str, seed: int = SEED) -> Network:

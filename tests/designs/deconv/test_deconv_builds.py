@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from compare.record import Stage
 from designs.boards import BoardError
-from designs.deconv import builds, generate, port, reverse_loop
+from designs.deconv import builds, config, generate, input_oriented, port, reverse_loop
 from designs.deconv.config import ENGINES_OF, preset
 from designs.deconv.evidence import core_of
 from designs.flow import xilinx
@@ -20,12 +21,27 @@ from workloads.api import UnknownNameError
 
 def test_cases_with_resident_weights_fit_a_board() -> None:
     assert [case for case in ENGINES_OF["reverse_loop"] if reverse_loop.fits(case, "ulx3s-85f")] == ["digits", "mnist"]
-    with pytest.raises(
-        DoesNotFit, match=r"celeba: its weights do not fit on lfe5u-85f, .*; cases that fit: digits, mnist"
-    ):
-        next(reverse_loop.build("celeba", board="ulx3s-85f"))
+    for dataflow in (reverse_loop, input_oriented):
+        for case in ("celeba", "vnet"):
+            with pytest.raises(
+                DoesNotFit,
+                match=rf"{case}: \w+1: 8,192 weight words up to this layer; engine ulx3s_mnist holds 7,232; no engine "
+                r"for lfe5u-85f holds more, and the serial port of ulx3s-85f .*; cases that fit: digits, mnist$",
+            ):
+                next(dataflow.build(case, board="ulx3s-85f"))
+    with pytest.raises(DoesNotFit, match=r"digits: reverse_loop has no engine for ice40up5k; .*: lfe5u-85f$"):
+        next(reverse_loop.build("digits", board="icebreaker"))
     with pytest.raises(BoardError, match="unknown board"):
         next(reverse_loop.build("digits", board="nexys"))
+
+
+def test_a_case_that_would_fit_but_has_no_engine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    big = replace(preset("reverse_loop", "ulx3s_mnist"), w_words=40_000, bias_words=300)
+    monkeypatch.setattr(config, "PRESETS", {**config.PRESETS, ("reverse_loop", "ulx3s_mnist"): big})
+    with pytest.raises(
+        DoesNotFit, match=r"celeba: reverse_loop has no engine for lfe5u-85f that is made .*: digits, mnist$"
+    ):
+        next(reverse_loop.build("celeba", board="ulx3s-85f"))
 
 
 def test_parts_have_their_engines() -> None:
@@ -34,10 +50,25 @@ def test_parts_have_their_engines() -> None:
         "celeba",
     ]
     assert not reverse_loop.fits_part("mnist", "ice40up5k")
-    with pytest.raises(
-        DoesNotFit, match=r"gan3d: reverse_loop has no engine for xc7z020 .*; there are xc7z020 for z7020"
-    ):
-        next(reverse_loop.build_part("gan3d", part="xc7z020"))
+    for module, case, part, message in (
+        (
+            reverse_loop, "gan3d", "xc7z020",
+            "gan3d: deconv1: weight words of two groups of output channels of 6,400; engine z7020 takes 2,048; cases "
+            "that are proved on z7020, the engine of reverse_loop for xc7z020: mnist, celeba",
+        ),
+        (
+            reverse_loop, "digits", "xc7z020",
+            "digits: not proved on z7020, the engine of reverse_loop for xc7z020; cases that are: mnist, celeba",
+        ),
+        (
+            input_oriented, "dcgan", "xc7z020",
+            "dcgan: input_oriented has no engine for xc7z020; for xc7vx690t it has vc709, which does celeba, dcgan, "
+            "gan3d, vnet; --implementation takes the other dataflow",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(DoesNotFit) as refused:
+            next(module.build_part(case, part=part))
+        assert str(refused.value) == message
     with pytest.raises(BoardError, match=r"lfe5u-85f is placed and routed for a board; boards: .*ulx3s-85f"):
         next(reverse_loop.build_part("digits", part="lfe5u-85f"))
     with pytest.raises(UnknownNameError, match="unknown part 'xc7z'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import keras
@@ -141,3 +142,33 @@ def test_types_are_those_of_the_matrix_product() -> None:
         x, weight = np.ones((1, 2, 2, 2), kind), np.ones(layer.weight_shape, kind)
         assert {algorithm(layer, x, weight).dtype for algorithm in ALGORITHMS.values()} == {np.dtype(kind)}
         assert {len(algorithm(layer, x[:0], weight)) for algorithm in ALGORITHMS.values()} == {0}
+
+
+DECONV3 = Layer("deconv3", (3, 2), 3, 2, 4, 2, 1)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_operands_that_do_not_fit_are_refused(name: str) -> None:
+    algorithm, weight, x = ALGORITHMS[name], np.ones(DECONV3.weight_shape), np.ones((2, 3, 2, 3))
+    algorithm(DECONV3, x, weight)
+    for shape in ((3, 5, 5, 2), (3, 4, 4, 1), (2, 4, 4, 2), (3, 4, 2), (3, 4, 4, 2, 1)):
+        said = re.escape(f"deconv3: weights of shape {shape}, but the layer needs (3, 4, 4, 2)")
+        with pytest.raises(ValueError, match=said):
+            algorithm(DECONV3, x, np.ones(shape))
+    for shape in ((2, 2, 3, 3), (2, 4, 2, 3), (2, 3, 2, 2), (3, 2, 3), (1, 1, 3, 2, 3)):
+        said = re.escape(f"deconv3: inputs of shape {shape}, but the layer needs (n, 3, 2, 3)")
+        with pytest.raises(ValueError, match=said):
+            algorithm(DECONV3, np.ones(shape), weight)
+    for strange in (np.nan, np.inf, -np.inf):
+        spoilt = weight.copy()
+        spoilt[2, 1, 3, 0] = strange
+        with pytest.raises(
+            ValueError, match=r"deconv3: weights must be finite, but 1 are not, the first at \(2, 1, 3, 0\)"
+        ):
+            algorithm(DECONV3, x, spoilt)
+    with pytest.raises(
+        ValueError, match=r"deconv3: weights of list, but the layer needs an array of shape \(3, 4, 4, 2"
+    ):
+        algorithm(DECONV3, x, weight.tolist())
+    with pytest.raises(ValueError, match="deconv3: inputs of bool, but the layer needs whole or real numbers"):
+        algorithm(DECONV3, x > 0, weight)

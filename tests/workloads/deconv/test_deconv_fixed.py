@@ -274,6 +274,49 @@ def test_encode_and_decode(bits: int) -> None:
     assert np.array_equal(fixed.encode(fixed.decode(every, bits), bits), every)
 
 
+def test_what_no_integer_stands_for_is_not_encoded() -> None:
+    values = np.zeros((2, 3), np.float32)
+    for strange in (np.nan, np.inf, -np.inf):
+        values[1, 2] = strange
+        with pytest.raises(ValueError, match=r"encode: numbers must be finite, but 1 are not, the first at \(1, 2\)"):
+            fixed.encode(values, 8)
+    with pytest.raises(ValueError, match="encode: numbers of list, but it needs an array"):
+        fixed.encode([0.5], 8)  # type: ignore[arg-type]
+    assert fixed.encode(np.array([3e38, -3e38, 1e19], np.float32), 16).tolist() == [32767, -32768, 32767]
+    for function in (fixed.encode, fixed.decode):
+        with pytest.raises(ValueError, match=r"^bits of 12; it must be 8 or 16"):
+            function(np.zeros(3), 12)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^bits of 12; it must be 8 or 16"):
+        fixed.activate(np.zeros(3, np.int64), "tanh", 12)
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "message"),
+    [
+        (
+            np.zeros((1, 2, 1), np.float32),
+            np.zeros(1),
+            r"weights of shape \(1, 2, 1\), but the layer needs \(1, 2, 2, 1\)",
+        ),
+        (
+            np.zeros((1, 2, 2, 2), np.float32),
+            np.zeros(1),
+            r"weights of shape \(1, 2, 2, 2\), but the layer needs \(1, 2",
+        ),
+        (np.zeros((1, 2, 2, 1), np.float32), np.zeros(2), r"biases of shape \(2,\), but the layer needs \(1,\)"),
+        (None, np.zeros(1), r"weights of NoneType, but the layer needs an array of shape \(1, 2, 2, 1\)"),
+        (
+            np.zeros((1, 2, 2, 1), complex),
+            np.zeros(1),
+            "weights of complex128, but the layer needs whole or real numbers",
+        ),
+    ],
+)
+def test_parameters_of_another_shape_or_type_are_not_quantised(weight: Any, bias: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^up: {message}"):
+        fixed.quantise(Layer("up", (2, 2), 1, 1, 2, 2), weight, bias, 8)
+
+
 def test_round_shift_is_half_up() -> None:
     values = np.arange(-40, 41)
     for shift in range(5):
@@ -313,8 +356,8 @@ def test_an_activation_without_a_table_is_refused() -> None:
         (1e30, 0.0, r"up: a weight of 1e\+30, but 8 bits hold at most 127"),
         (-3e38, 0.0, r"up: a weight of 3e\+38, but 8 bits hold at most 127"),
         (127.5, 0.0, r"up: a weight of 127\.5, but 8 bits hold at most 127"),
-        (np.nan, 0.0, "up: weights and biases must be finite"),
-        (0.5, np.inf, "up: weights and biases must be finite"),
+        (np.nan, 0.0, r"up: weights must be finite, but 4 are not, the first at \(0, 0, 0, 0\)"),
+        (0.5, np.inf, r"up: biases must be finite, but 1 are not, the first at \(0,\)"),
     ],
 )
 def test_numbers_that_no_integer_holds_are_refused(weight: float, bias: float, message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import keras
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from workloads.deconv.layer import Layer
 from workloads.deconv.network import Network
 from workloads.deconv.parameters import seeded
 
-LAYER = Layer("deconv5", (2, 2), 2, 3, 3)
+LAYER, LAYER2 = Layer("deconv5", (2, 2), 2, 3, 3), Layer("deconv6", (2, 2), 2, 3, 3)
 KERAS = {"clip": lambda s: keras.ops.clip(s, 0.0, 1.0), "tanh": "tanh", "sigmoid": "sigmoid", "linear": None}
 
 
@@ -85,10 +87,55 @@ def test_no_item_gives_no_answer_of_the_right_shape() -> None:
 
 
 def test_inputs_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"inputs of shape \(32,\), but the network takes \(1, 1, 32\)"):
+    with pytest.raises(ValueError, match=r"deconv1: inputs of shape \(5, 32\), but the network needs \(n, 1, 1, 32\)"):
         seeded("digits")(np.zeros((5, 32)))
-    with pytest.raises(ValueError, match=r"inputs of shape \(1, 1, 31\), but the network takes \(1, 1, 32\)"):
+    with pytest.raises(
+        ValueError, match=r"deconv1: inputs of shape \(5, 1, 1, 31\), but the network needs \(n, 1, 1, 32"
+    ):
         seeded("digits").fixed(8)(np.zeros((5, 1, 1, 31), np.int64))
+    apart = Network((LAYER, LAYER2), (spoilt(0), spoilt(0)), (GOOD, GOOD), chained=False)
+    assert apart(np.zeros((2, 16))).shape == (2, 96)
+    with pytest.raises(
+        ValueError, match=r"deconv5 to deconv6: inputs of shape \(2, 9\), but the network needs \(n, 16\)"
+    ):
+        apart(np.zeros((2, 9)))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (np.full((2, 1, 1, 32), np.nan), r"inputs must be finite, but 64 are not, the first at \(0, 0, 0, 0\)"),
+        (np.full((2, 1, 1, 32), "1"), "inputs of <U1, but the network needs whole or real numbers"),
+        ([[[[0.0] * 32]]], r"inputs of list, but the network needs an array of shape \(n, 1, 1, 32\)"),
+        (None, r"inputs of NoneType, but the network needs an array of shape \(n, 1, 1, 32\)"),
+    ],
+    ids=["nan", "text", "list", "none"],
+)
+def test_inputs_that_are_no_numbers_are_refused(inputs: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"deconv1: {message}"):
+        seeded("digits")(inputs)
+
+
+def test_bits_without_an_arithmetic_are_refused() -> None:
+    network = seeded("digits")
+    for bits in (12, 64, 0, -8, 8.0, "8", True, None):
+        with pytest.raises(ValueError, match=f"deconv1: bits of {bits!r}; it must be 8 or 16"):
+            network.fixed(bits)  # type: ignore[arg-type]
+
+
+def test_integers_that_are_none_or_too_large_are_refused() -> None:
+    network = seeded("digits").fixed(8)
+    x = np.zeros((2, 1, 1, 32))
+    with pytest.raises(
+        ValueError, match="deconv1: inputs of float64, but the layer needs integers; `encode` makes them"
+    ):
+        network(x + 0.5)  # type: ignore[arg-type]
+    for value in (-129, 128, 2**40):
+        integers = x.astype(np.int64)
+        integers[1, 0, 0, 7] = value
+        with pytest.raises(ValueError, match=f"deconv1: an input of {value}, but 8 bits hold -128 to 127"):
+            network(integers)
+    assert network(x.astype(np.int8) + np.int8(127)).shape == (2, 8, 8, 1)
 
 
 def spoilt(value: float) -> np.ndarray:
@@ -119,7 +166,7 @@ def test_parameters_that_do_not_fit_are_refused(weight: np.ndarray, bias: np.nda
 
 def test_networks_that_do_not_fit_are_refused() -> None:
     weight, bias = spoilt(0), np.zeros(3, np.float32)
-    with pytest.raises(ValueError, match="1 layers, but 2 weights and 1 biases"):
+    with pytest.raises(ValueError, match="deconv5: 1 layers, but 2 weights and 1 biases"):
         Network((LAYER,), (weight, weight), (bias,))
     with pytest.raises(
         ValueError, match=r"deconv5: takes 2 channels of shape \(2, 2\), but deconv5 gives 3 of \(4, 4\)"
@@ -134,6 +181,27 @@ def test_parameters_that_are_no_arrays_are_refused(weights: object) -> None:
         Network((LAYER,), (weights,), (np.zeros(3, np.float32),))  # type: ignore[arg-type]
 
 
+def test_what_is_no_tuple_of_layers_or_arrays_is_refused() -> None:
+    two = (LAYER, LAYER2)
+    with pytest.raises(
+        ValueError, match=r"deconv5 to deconv6: weights of NoneType; a network needs a tuple of 2 arrays"
+    ):
+        Network(two, None, (GOOD, GOOD), chained=False)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"deconv5: biases of ndarray; a network needs a tuple of 1 arrays"):
+        Network((LAYER,), (spoilt(0),), GOOD)  # type: ignore[arg-type]
+    for layers in (None, LAYER, (LAYER, "deconv6")):
+        with pytest.raises(ValueError, match=r"layers of .*; a network needs a tuple of layers"):
+            Network(layers, (spoilt(0),) * 2, (GOOD, GOOD))  # type: ignore[arg-type]
+
+
 def test_a_network_without_layers_is_refused() -> None:
     with pytest.raises(ValueError, match="a network needs a layer"):
         Network((), (), (), chained=False)
+
+
+def test_sums_beyond_binary16_go_on_as_infinite() -> None:
+    layers = (Layer("a", (1, 1), 1, 1, 1, activation="linear"), Layer("b", (1, 1), 1, 1, 1, activation="tanh"))
+    weights = (np.full((1, 1, 1, 1), 6e4, np.float32), np.ones((1, 1, 1, 1), np.float32))
+    network = Network(layers, weights, (np.full(1, 6e4, np.float32), np.zeros(1, np.float32)))
+    with np.errstate(over="ignore"):
+        assert network.evaluate(np.ones((1, 1, 1, 1)), np.float16, np.float32).item() == 1

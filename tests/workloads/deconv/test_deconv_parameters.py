@@ -86,7 +86,11 @@ NAN[7] = np.nan
         (put("deconv2.weights", np.zeros((2, 2), np.float32)), r"deconv2: weights of shape \(2, 2\), but the layer"),
         (put("deconv2.biases", NAN.astype(np.float64)), "deconv2: biases of float64, but the layer needs float32"),
         (put("deconv2.biases", NAN), r"deconv2: biases must be finite, but 1 are not, the first at \(7,\)"),
-        (put("training", np.array("{")), "Expecting property name"),
+        (
+            put("training", np.array("{")),
+            r"training: its record must be JSON, but begins with '\{' \(Expecting property",
+        ),
+        (put("training", np.array("two days")), "training: its record must be JSON, but begins with 'two days'"),
         (put("training", np.array("[1]")), "training: no record of a training"),
         (put("training", np.array("{}")), "training: no record of a training"),
     ],
