@@ -215,8 +215,17 @@ def measure(
     case: Annotated[str | None, typer.Option(help="A case; default: the workload's first.")] = None,
     batch: Annotated[list[int] | None, typer.Option(help="Batch size, repeatable; default: the workload's.")] = None,
     arithmetic: Annotated[list[str] | None, typer.Option(help="fp16, fixed, binary, ..., repeatable.")] = None,
-    mode: Annotated[list[str] | None, typer.Option(help="queue, graph or eager, repeatable.")] = None,
-    baseline: Annotated[bool, typer.Option(help="Also PyTorch on the same GPU, in the same run.")] = False,
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Launch mode, repeatable; default: all. Kernels: queue, graph. Baselines: eager, graph, compile, jit, "
+            "...; of several the best counts, and the record says `best`."
+        ),
+    ] = None,
+    baseline: Annotated[
+        bool,
+        typer.Option(help="Also the outside baselines (PyTorch; JAX-MD, OpenMM) on the same GPU, in the same run."),
+    ] = False,
     energy: Annotated[list[int] | None, typer.Option(help="Batch size with energy (NVML), repeatable.")] = None,
     windows: Annotated[int | None, typer.Option(min=1, help="Windows of 5 s for each energy; default: 4.")] = None,
     launches: Annotated[int | None, typer.Option(min=8, help="Launches of each boundary at most.")] = None,

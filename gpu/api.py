@@ -75,10 +75,10 @@ class Subject(Protocol):
 class Offer(Protocol):
     """The module `gpu.<workload>.subjects`.
 
-    `BATCHES` are measured by default, `MAX_BATCH` fits into memory; `DISTINCT` items of a batch differ and larger
-    batches repeat them; `CHECKED` outputs of each point are compared with the oracle. `BASELINES` are the public names
-    of outside baselines; their modules also have `device_slug()`. Optional: `LARGEST_BATCH`, a case to the largest
-    batch whose buffers fit where that is less; `RUNS`, windows for the run-to-run variation (`gpu.variation`);
+    `BATCHES` are measured by default, `MAX_BATCH` fits into memory and a short launch; `DISTINCT` items of a batch
+    differ and larger batches repeat them; `CHECKED` outputs of each point are compared with the oracle. `BASELINES` are
+    the public names of outside baselines; their modules also have `device_slug()`. Optional: `LARGEST_BATCH`, a case to
+    its largest batch where that is less; `RUNS`, windows for the run-to-run variation (`gpu.variation`);
     `SESSION`, a `gpu.session.Session` of its own for items that follow from each other.
     """
 

@@ -67,9 +67,9 @@ def measure(
     work, offer = _workload(workload)
     if case not in work.cases:
         raise UnknownNameError("case", case, tuple(work.cases))
-    largest = getattr(offer, "LARGEST_BATCH", {}).get(case, offer.MAX_BATCH)  # of a case whose items are large
+    largest = getattr(offer, "LARGEST_BATCH", {}).get(case, offer.MAX_BATCH)  # of a case whose items are large or slow
     batches = [n for n in offer.BATCHES if n <= largest] if batches is None else batches
-    check_numbers(batches, energy_batches, seed, largest)
+    check_numbers(case, batches, energy_batches, seed, largest)
     opened = open_device(device)
     try:
         subjects = [offer.kernels(case, opened)]
@@ -184,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--case", help="default: the workload's first")
     made.add_argument("--batch", type=int, nargs="+", action="extend", help="default: the workload's own")
     made.add_argument("--arithmetic", nargs="+", action="extend")
-    made.add_argument("--mode", nargs="+", action="extend", help="queue, graph, eager")
+    made.add_argument("--mode", nargs="+", action="extend", help="queue, graph; of baselines eager, jit, ...")
     made.add_argument("--baseline", action="store_true", help="also the outside baselines on the same GPU")
     made.add_argument("--energy", type=int, nargs="+", action="extend", metavar="BATCH", help="with NVML")
     made.add_argument("--windows", type=int, default=nvml.WINDOWS, help="windows of 5 s for each energy")

@@ -23,12 +23,15 @@ class Point:
         return f"{self.subject.name} batch {self.batch} {self.arithmetic} {'/'.join(self.modes)}"
 
 
-def check_numbers(batches: Sequence[int], energy_batches: Sequence[int], seed: int, largest: int) -> None:
+def check_numbers(case: str, batches: Sequence[int], energy_batches: Sequence[int], seed: int, largest: int) -> None:
     """Errors: DeviceError for a batch that is not positive or above `largest`, for energy elsewhere, for the seed."""
     if not batches or min(batches) < 1:
         raise DeviceError(f"batch sizes must be positive, got {list(batches)}")
     if max(batches) > largest:
-        raise DeviceError(f"batch {max(batches)} is too large for memory; at most {largest}")
+        raise DeviceError(
+            f"{case}: batch {max(batches)} is too large, at most {largest}: more would not fit into memory, or would "
+            "take seconds a launch"
+        )
     if other := sorted(set(energy_batches) - set(batches)):
         raise DeviceError(
             f"energy is asked for at batch {', '.join(map(str, other))}, which is not measured; "

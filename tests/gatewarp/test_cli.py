@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from compare.provenance import repo_root
 from compare.store import read_store
+from gatewarp.cli import app
 
 ROOT = repo_root()
 
@@ -41,6 +43,15 @@ def test_every_command_has_help_with_an_example(verb: str) -> None:
     assert re.search(f"Examples?: gatewarp {verb}", done.stdout)
 
 
+def test_measure_tells_of_all_baselines_and_launch_modes() -> None:
+    measure = get_command(app).commands["measure"]  # type: ignore[attr-defined]
+    helps = {option.name: str(option.help) for option in measure.params if option.name != "workload"}
+    for name in ("PyTorch", "JAX-MD", "OpenMM"):
+        assert name in helps["baseline"]
+    for name in ("queue", "graph", "eager", "compile", "jit", "best"):
+        assert re.search(rf"\b{name}\b", helps["mode"])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -62,6 +73,10 @@ def test_every_command_has_help_with_an_example(verb: str) -> None:
         (("measure", "track", "--device", "nope"), "unknown device 'nope'; valid: null:0"),
         (("measure", "track", "--device", "opencl:99"), "unknown device 'opencl:99'; valid: null:0"),
         (("measure", "track", "--device", "null", "--batch", "0"), "batch sizes must be positive"),
+        (
+            ("measure", "md", "--device", "null", "--batch", "1001"),
+            "lj864: batch 1001 is too large, at most 1000: more",
+        ),
         (("measure", "track", "--device", "null", "--arithmetic", "int4"), "unknown arithmetic"),
         (("list", "nope"), "unknown listing 'nope'; valid: workloads, cases"),
         (("query", "select * from nothing"), "nothing"),

@@ -81,7 +81,7 @@ def test_layers_that_are_not_chained_have_buffers_of_their_own():
 
 @pytest.mark.parametrize(("case", "batch", "most"), [("vnet", 65, 64), ("digits", 513, 512)])
 def test_a_batch_that_memory_does_not_hold_is_refused_first(case, batch, most):
-    with pytest.raises(DeviceError, match=f"batch {batch} is too large for memory; at most {most}"):
+    with pytest.raises(DeviceError, match=f"{case}: batch {batch} is too large, at most {most}: more would not"):
         records("null", case, [1, batch])
 
 
