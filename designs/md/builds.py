@@ -20,7 +20,7 @@ from workloads.api import Progress
 BOARDS: Mapping[str, Mapping[str, float]] = {"ulx3s-85f": {"lj864": 60.0}}
 
 #: Of nextpnr: its default placer makes wires half as long again, and router1 does not come to an end on them.
-OPTIONS = ("--placer", "static", "--router", "router2", "--router2-alt-weights")
+OPTIONS = ("--placer", "static", "--router", "router2")
 
 #: Cases by part.
 PARTS: Mapping[str, tuple[str, ...]] = {"xcvu9p": ("argon20k",)}
