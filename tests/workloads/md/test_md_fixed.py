@@ -206,6 +206,7 @@ def test_what_is_too_fast_raises_fast() -> None:
     assert (found.cells(wide.format) - state.cells(wide.format))[5, 2] % 3 == 1
     with pytest.raises(RuntimeError, match=r"liquid: particle 5 would move by 2 cells in one step, at most 1: take a"):
         fixed.check(LIQUID, found)
+    assert fixed.step(wide, replace(state, velocities=moving, fault="the first")).fault == "the first"
 
 
 def test_a_velocity_beyond_its_bits_is_told_before_it_wraps() -> None:
