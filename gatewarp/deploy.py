@@ -26,7 +26,7 @@ from designs.boards.identity import Identity
 from designs.boards.link import Link, open_serial
 from designs.boards.program import Cable, Found
 from designs.boards.serial_line import SerialStream, Stream
-from designs.boards.subject import Subject
+from designs.boards.subject import Subject, options_of
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Over, Runs, record, serial
 from gatewarp.plugged import SIMULATED
@@ -279,7 +279,8 @@ def _bitstream(
         return over_udp.bitstreams(core, board, mhz, subject.items(case), address, request.simulated, progress)
     planned = bitstream.plan(core, board, mhz=mhz, items=subject.items(case), baud=baud)
     ready = kept.stored(request.bitstream, planned, facts) if request.bitstream else None
-    jobs: list[Callable[[], Any]] = [partial(bitstream.build, planned, progress=progress)]
+    options = options_of(subject, board.name)
+    jobs: list[Callable[[], Any]] = [partial(bitstream.build, planned, options=options, progress=progress)]
     if ready is not None:
         jobs = [lambda: ready]
     if request.simulated:

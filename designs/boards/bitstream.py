@@ -1,6 +1,6 @@
 """The bitstream of a core in the shell, for a board: built once for its content, and kept with what it is.
 
-    built = build(core, load("ulx3s"), mhz=48, items=Items(1, 1))
+    built = build(plan(core, load("ulx3s"), mhz=48, items=Items(1, 1)))
     built.path, built.sha256, built.design, built.clocking.frequency_hz
 
     Yosys -> nextpnr, the first seed that meets the clock -> packer
@@ -143,16 +143,17 @@ def plan(core: Core, board: Board, *, mhz: float, items: Items, baud: int | None
     return Plan(core, board, items, clock, baud, text)
 
 
-def build(planned: Plan, *, seeds: int = SEEDS, progress: Progress | None = None) -> Built:
+def build(planned: Plan, *, seeds: int = SEEDS, options: Sequence[str] = (), progress: Progress | None = None) -> Built:
     """Synthesise, place, route and pack, or take it from the cache; the first seed that meets the clock counts.
 
+    `options` are further ones of nextpnr for the first seed, such as quicker ones; the other seeds do without.
     Errors: ClockMissed; FlowError, for a design that does not fit the part as well; MissingTool.
     """
     reached = 0.0
     for seed in range(1, seeds + 1):
         if progress:
             progress("synthesise, place and route", seed - 1, seed)
-        routed = _route(planned, seed)
+        routed = _route(planned, seed, options if seed == 1 else ())
         if routed.met:
             if progress:
                 progress("synthesise, place and route", seed, seed)
@@ -165,10 +166,10 @@ def build(planned: Plan, *, seeds: int = SEEDS, progress: Progress | None = None
     )
 
 
-def _route(planned: Plan, seed: int) -> Routed:
+def _route(planned: Plan, seed: int, options: Sequence[str]) -> Routed:
     made = families.implement(
         planned.text, planned.sources, planned.board, planned.clocking.frequency_hz / 1e6, seed,
-        data=planned.core.memories, top=TOP,
+        data=planned.core.memories, top=TOP, options=options,
     )  # fmt: skip
     return Routed(seed, made.fmax_hz, made.met, made.bitstream, made.options)
 

@@ -32,7 +32,8 @@ class Subject(Protocol):
     """A workload on a board.
 
     `NAME` is the implementation, `CASES` what it can do (the first is the default), `SAMPLES` how many items a run of a
-    case takes unless told otherwise, `ITEM` what an item is called.
+    case takes unless told otherwise, `ITEM` what an item is called. A module may have `OPTIONS` by board, for
+    `bitstream.build`; see `options_of`.
     """
 
     NAME: str
@@ -72,6 +73,12 @@ class Subject(Protocol):
 
     def counted(self, case: str, outputs: Any) -> Counted | None:
         """Cycles that the design counted itself, or None where the counters at the pins tell all there is."""
+
+
+def options_of(subject: Subject, board: str) -> tuple[str, ...]:
+    """Options of nextpnr that a subject has for the first seed on a board; none where it says nothing."""
+    options: Mapping[str, tuple[str, ...]] = getattr(subject, "OPTIONS", {})
+    return options.get(load(board).name, ())
 
 
 def easy_clock(board: str) -> float:

@@ -37,18 +37,22 @@ def implement(
     *,
     data: Sequence[Path] = (),
     top: str = "board_top",
+    options: Sequence[str] = (),
 ) -> Built:
     """Build `top_text`, whose module is `top`, with the other `sources` for `board`.
 
     The text must hold `clocking.of(board, mhz).text`; the sources that this names are added. `data` are files that the
-    sources read by name. A clock that is not met is no error: see `Built.met`. Errors: BoardError for a board without
-    an open flow, PllError for a clock, FlowError with the tool's message, MissingTool.
+    sources read by name, `options` further ones of the family's nextpnr. A clock that is not met is no error: see
+    `Built.met`. Errors: BoardError for a board without an open flow, PllError for a clock, FlowError with the tool's
+    message, MissingTool.
     """
     clock = clocking.of(board, mhz)
     if board.family not in FLOWS:
         raise BoardError(f"{board.name}: no open flow for {board.family}; there is one for {', '.join(FLOWS)}")
     files = list(dict.fromkeys([*sources, *clock.sources, _written(top_text, top)]))
-    built = FLOWS[board.family].implement(files, board, clock.frequency_hz / 1e6, seed, data=data, top=top)
+    built = FLOWS[board.family].implement(
+        files, board, clock.frequency_hz / 1e6, seed, data=data, top=top, options=options
+    )
     if abs(built.target_hz / clock.frequency_hz - 1) > CLOCK_TOLERANCE:
         raise FlowError(
             f"{board.name}: the top is for {clock.frequency_hz / 1e6:g} MHz, but place and route found a clock of "

@@ -45,7 +45,15 @@ class Flow(Protocol):
     PACKAGES: tuple[str, ...]
 
     def implement(
-        self, sources: Sequence[Path], board: Board, mhz: float, seed: int, *, data: Sequence[Path], top: str
+        self,
+        sources: Sequence[Path],
+        board: Board,
+        mhz: float,
+        seed: int,
+        *,
+        data: Sequence[Path],
+        top: str,
+        options: Sequence[str],
     ) -> Built:
         """Build; see `families.implement`."""
         ...

@@ -14,16 +14,20 @@ from designs.boards.top import CLOCK
 from designs.flow import ecppack, nextpnr
 from designs.flow.yosys import synth_ecp5
 
-#: Options of the first seed for a clock up to QUICK_MHZ: a placement that looks at the length of wires and not at their
-#: delays takes half the time. The seeds after it, for a design that this is too slow for, have nextpnr's own options.
-QUICK, QUICK_MHZ = ("--placer", "static", "--no-tmdriv"), 50.0
-
 PACKAGES: tuple[str, ...] = ("pyosys", nextpnr.PACKAGE)
 
 
-def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, data: Sequence[Path], top: str) -> Built:
+def implement(
+    sources: Sequence[Path],
+    board: Board,
+    mhz: float,
+    seed: int,
+    *,
+    data: Sequence[Path],
+    top: str,
+    options: Sequence[str],
+) -> Built:
     """See `families.implement`."""
-    options = QUICK if seed == 1 and mhz <= QUICK_MHZ else ()
     synthesis = synth_ecp5(top, sources, data=data)
     routing = nextpnr.place_and_route(
         synthesis.json,
@@ -45,5 +49,5 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
         resources={name: int(getattr(routing, name)) for name in nextpnr.RESOURCES},
         available=routing.available,
         log=routing.log,
-        options=options,
+        options=tuple(options),
     )

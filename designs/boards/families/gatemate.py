@@ -25,11 +25,21 @@ PACKAGES: tuple[str, ...] = ("pyosys", TOOL.package)
 RESOURCES: Mapping[str, str] = {"luts": "CPE_LT", "ffs": "CPE_FF", "brams": "RAM_HALF"}
 
 
-def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, data: Sequence[Path], top: str) -> Built:
+def implement(
+    sources: Sequence[Path],
+    board: Board,
+    mhz: float,
+    seed: int,
+    *,
+    data: Sequence[Path],
+    top: str,
+    options: Sequence[str],
+) -> Built:
     """See `families.implement`."""
     netlist = synthesise(top, sources, "synth_gatemate -luttree -nomx8", data)
     arguments = ["--device", board.nextpnr, "--vopt", f"ccf={board.constraints.name}", "--vopt", "out=routed.txt"]
     arguments += ["--vopt", "fpga_mode=economy", "--vopt", "time_mode=worst"]
+    arguments += options
     routed = place_and_route(TOOL, netlist, board.constraints, arguments, mhz=mhz, seed=seed, port=board.clock_port)
     return Built(
         bitstream=pack(routed.folder / "routed.txt"),
@@ -40,6 +50,7 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
         resources={name: routed.used[cell] for name, cell in RESOURCES.items()},
         available={name: routed.available[cell] for name, cell in RESOURCES.items()},
         log=routed.log,
+        options=tuple(options),
     )
 
 

@@ -33,7 +33,16 @@ RESOURCES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, data: Sequence[Path], top: str) -> Built:
+def implement(
+    sources: Sequence[Path],
+    board: Board,
+    mhz: float,
+    seed: int,
+    *,
+    data: Sequence[Path],
+    top: str,
+    options: Sequence[str],
+) -> Built:
     """See `families.implement`."""
     if board.part not in DATABASES:
         raise FlowError(f"no database for the part {board.part!r}; known: {', '.join(DATABASES)}")
@@ -41,6 +50,7 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
     netlist = synthesise(top, sources, f"synth_gowin -family {family}", data)
     arguments = ["--write", "routed.json", "--device", board.nextpnr, "--vopt", f"family={database}"]
     arguments += ["--vopt", f"cst={board.constraints.name}"]
+    arguments += options
     routed = place_and_route(TOOL, netlist, board.constraints, arguments, mhz=mhz, seed=seed, port=board.clock_port)
     return Built(
         bitstream=pack(routed.folder / "routed.json", database),
@@ -51,6 +61,7 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
         resources={name: sum(routed.used[cell] for cell in cells) for name, cells in RESOURCES.items()},
         available={name: sum(routed.available[cell] for cell in cells) for name, cells in RESOURCES.items()},
         log=routed.log,
+        options=tuple(options),
     )
 
 

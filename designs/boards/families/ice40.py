@@ -16,7 +16,16 @@ from designs.flow import ice40
 PACKAGES: tuple[str, ...] = ("pyosys", ice40.PACKAGE)
 
 
-def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, data: Sequence[Path], top: str) -> Built:
+def implement(
+    sources: Sequence[Path],
+    board: Board,
+    mhz: float,
+    seed: int,
+    *,
+    data: Sequence[Path],
+    top: str,
+    options: Sequence[str],
+) -> Built:
     """See `families.implement`."""
     synthesis = ice40.synth_ice40(top, sources, data=data)
     routing = ice40.place_and_route(
@@ -26,6 +35,7 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
         pcf=board.constraints,
         target_mhz=mhz,
         seed=seed,
+        options=options,
     )
     return Built(
         bitstream=ice40.pack(routing.textcfg),
@@ -36,4 +46,5 @@ def implement(sources: Sequence[Path], board: Board, mhz: float, seed: int, *, d
         resources={name: int(getattr(routing, name)) for name in ("luts", "ffs", "brams", "dsps")},
         available=routing.available,
         log=routing.log,
+        options=tuple(options),
     )

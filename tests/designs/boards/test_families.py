@@ -74,13 +74,13 @@ def test_a_seed_is_a_placement_of_its_own() -> None:
     assert (one.seed, two.seed) == (1, 2)
 
 
-def test_only_the_first_seed_of_an_easy_clock_is_quick() -> None:
-    board = boards.load("ulx3s-12f")
-    for mhz, seed, options in ((50.0, 1, families.ecp5.QUICK), (50.0, 2, ()), (100.0, 1, ())):
-        built = implement(blink(board, mhz), source("reset_sync"), board, mhz, seed)
-        assert (built.options, built.met) == (options, True)
-        head = built.log.read_text()
-        assert ("Static placer" in head) == bool(options)
+def test_options_reach_place_and_route() -> None:
+    for name, mhz in BOARDS[:2]:
+        board = boards.load(name)
+        plain = implement(blink(board, mhz), source("reset_sync"), board, mhz)
+        built = implement(blink(board, mhz), source("reset_sync"), board, mhz, options=["--placer", "static"])
+        assert (plain.options, built.options) == ((), ("--placer", "static"))
+        assert ("Static placer" in built.log.read_text(), "Static placer" in plain.log.read_text()) == (True, False)
 
 
 def test_a_top_for_another_clock_is_refused() -> None:
