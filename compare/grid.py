@@ -12,7 +12,7 @@ class Table:
     """A title, column names, cells as text.
 
     `numbers` are set right, `wraps` hold sentences, as the last column may. A `long` table stands in files, and on a
-    terminal only when the whole is asked for.
+    terminal only when the whole is asked for. On a page the last column of a `wide` one stands under each row.
     """
 
     title: str
@@ -21,17 +21,23 @@ class Table:
     numbers: frozenset[str] = frozenset()
     wraps: frozenset[str] = frozenset()
     long: bool = False
+    wide: bool = False
 
 
 Thing = TypeVar("Thing")
 
 
 def table(
-    title: str, things: Iterable[Thing], columns: Mapping[str, Callable[[Thing], str]], numbers: Sequence[str] = ()
+    title: str,
+    things: Iterable[Thing],
+    columns: Mapping[str, Callable[[Thing], str]],
+    numbers: Sequence[str] = (),
+    *,
+    wide: bool = False,
 ) -> Table:
     """Return a table with one row for each thing and one column for each function of it."""
     cells = [tuple(cell(thing) for cell in columns.values()) for thing in things]
-    return Table(title, tuple(columns), tuple(cells), frozenset(numbers))
+    return Table(title, tuple(columns), tuple(cells), frozenset(numbers), wide=wide)
 
 
 def without(given: Table, column: str) -> Table:

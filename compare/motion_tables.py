@@ -87,6 +87,7 @@ def motion(rows: Iterable[Row]) -> Table:
             "evidence": text.evidence,
         },
         ("batch", "steps/s", "ns/day", "pairs/s", "atom-steps/s", "energy a step", "force error"),
+        wide=True,
     )
     return without_empty(made, text.MISSING, keep=("ns/day", "energy a step", "force error"))
 
@@ -138,7 +139,7 @@ def application(found: Iterable[Application]) -> Table:
         "gain is 2 at host work of": lambda a: "below 2 at any" if a.halved is None else text.si(a.halved, "s"),
         "evidence": lambda a: f"modelled from {text.grades(a.engine)}",
     }
-    return table(APPLICATION, found, columns, [name for name in columns if name not in _NAMES])
+    return table(APPLICATION, found, columns, [name for name in columns if name not in _NAMES], wide=True)
 
 
 def _gain(way: str, index: int, found: Application) -> str:

@@ -42,6 +42,7 @@ def html(comparison: Comparison, figures: Sequence[Picture]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["powers"] = _powers
+    environment.filters["bands"] = _bands
     return environment.get_template("report.html").render(
         heading=t.heading(comparison),
         tables=[table for table in t.tables(comparison) if table.title != claim_tables.CLAIMS],
@@ -69,3 +70,9 @@ def _powers(cell: str) -> Markup:
     """Return a cell with `2^20` set as a power, and names that may break at their slashes; all else is escaped."""
     powers = re.sub(r"\b2\^(\d+)", r"2<sup>\1</sup>", str(escape(cell)))
     return Markup(re.sub(r"(?<=[a-z])/(?=[a-z])", "/<wbr>", powers))
+
+
+def _bands(cell: Markup) -> Markup:
+    """Return the cell of a number so that it may break before its band or share only."""
+    parts = r"[^ \[(]+(?: [^ \[(]+)+|[\[(][^\])]*[\])]"
+    return Markup(re.sub(parts, r'<span class="one">\g<0></span>', str(cell)))

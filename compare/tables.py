@@ -177,9 +177,10 @@ def _resources(rows: Iterable[Row]) -> Table:
             "FF": lambda r: text.resource(r, "ffs"),
             "BRAM": lambda r: text.resource(r, "brams"),
             "DSP": lambda r: text.resource(r, "dsps"),
-            "evidence": lambda r: "; ".join((text.evidence(r), *r.notes)),
+            "evidence": lambda r: "; ".join((text.evidence(r), *(note for note in r.notes if EQUIVALENT not in note))),
         },
         ("multipliers", "interval, cycles", "latency, cycles", "Fmax", "target", "LUT", "FF", "BRAM", "DSP"),
+        wide=True,
     )
     return without_empty(made, text.MISSING, keep=[name for name in made.columns if name != "multipliers"])
 

@@ -94,8 +94,13 @@ def count(row: Row, name: str) -> str:
     figure = row.figures.get(name)
     if figure is None:
         return MISSING
-    wide = figure.low is not None and figure.low != figure.high
-    return f"{figure.value:,.7g}" + (f" [{figure.low:,.7g}–{figure.high:,.7g}]" if wide else "")
+    return _counted(figure.value, figure.low, figure.high)
+
+
+def _counted(value: float, low: float | None, high: float | None) -> str:
+    """Return a count with its band: a mean in seven digits, and whole from there on, never with an exponent."""
+    said = [f"{x:,.0f}" if abs(x) >= 1e6 else f"{x:,.7g}" for x in (value, low, high) if x is not None]
+    return f"{said[0]} [{said[1]}–{said[2]}]" if len(said) == 3 and low != high else said[0]
 
 
 def percent(value: float) -> str:
@@ -160,8 +165,7 @@ def of_quantity(name: str, value: float, low: float | None = None, high: float |
         return f"{si(value, '', low, high, figures=figures)} items/s"
     if unit in _SI:
         return si(value, _SI[unit], low, high, figures=figures)
-    wide = low is not None and high is not None and low != high
-    return f"{value:,.7g}" + (f" [{low:,.7g}–{high:,.7g}]" if wide else "") + (f" {unit}" if unit != "1" else "")
+    return _counted(value, low, high) + (f" {unit}" if unit != "1" else "")
 
 
 def amount(figure: Figure) -> str:

@@ -81,6 +81,7 @@ def arrays(rows: Iterable[Row]) -> Table:
             "evidence": text.evidence,
         },
         ("interval, cycles", *_SHARES, "by inserted zeros"),
+        wide=True,
     )
     return without_empty(made, text.MISSING)
 

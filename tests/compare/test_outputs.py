@@ -10,6 +10,7 @@ import matplotlib.image
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from synthetic_records import kernel, whole_story
@@ -17,6 +18,7 @@ from test_tables import comparison
 
 from compare import outputs, plots
 from compare.outputs import write_outputs
+from compare.report import _bands
 
 NAMES = {
     "track.md", "track.csv", "track.tex", "track.json", "track.html", "track-embed.svg", "track-embed.png",
@@ -115,6 +117,27 @@ def test_names_in_the_report_are_escaped(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "track.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_the_evidence_of_a_wide_table_stands_under_each_row(tmp_path: Path) -> None:
+    write_outputs(comparison(tmp_path, [*whole_story()]), tmp_path / "out")
+    page = (tmp_path / "out" / "track.html").read_text(encoding="utf-8")
+    _, _, rest = page.partition("<h2>FPGA designs: cycles, clock and resources</h2>")
+    shown, _, _ = rest.partition("</table>")
+    head = re.findall(r"<th[^>]*>([^<]*)</th>", shown)
+    assert head[-1] == "DSP"  # seen without scrolling: no column of sentences squeezes it out
+    under = re.findall(r'<tr class="ground"><td colspan="(\d+)">([^<]*)</td>', shown)
+    assert {int(span) for span, _ in under} == {len(head)}
+    assert len(under) == shown.count("<tbody") == shown.count('class="row"') > 0
+    assert any("simulated × post-route" in said for _, said in under)
+
+
+def test_numbers_break_before_their_band_only() -> None:
+    assert _bands(Markup("125 MHz [116–134]")) == (
+        '<span class="one">125 MHz</span> <span class="one">[116–134]</span>'
+    )
+    assert _bands(Markup("4,183 (7.9 %)")) == '4,183 <span class="one">(7.9 %)</span>'
+    assert _bands(Markup("2<sup>20</sup>")) == "2<sup>20</sup>"
 
 
 @pytest.mark.parametrize("spread", [1.0, 1.01, 3.0])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from synthetic_records import kernel, measurement, oracle, record, routed, simulated, whole_story
+from synthetic_records import kernel, measurement, oracle, record, routed, rows, simulated, whole_story
 
 from compare import tables, text, writers
 from compare.comparison import Comparison, compare
@@ -227,6 +227,22 @@ def test_digits(value: float, said: str) -> None:
 )
 def test_si(value: float, band: tuple[float, float] | None, said: str) -> None:
     assert text.si(value, "Hz", *(band or ())) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "band", "said"),
+    [
+        (14_573_570.4, (14_521_670, 14_573_571), "14,573,570 [14,521,670–14,573,571]"),
+        (2_427_501, None, "2,427,501"),
+        (6_050.336734, (5_949, 6_207), "6,050.337 [5,949–6,207]"),
+        (16_202, (16_202, 16_202), "16,202"),
+    ],
+)
+def test_cycles_are_whole_from_a_million_on(value: float, band: tuple[float, float] | None, said: str) -> None:
+    m = measurement("interval", value, samples=3, stage=Stage.SIMULATED, band=band, spread="min-max" if band else "")
+    (row,) = rows(record(m, device="simulation"))
+    assert text.count(row, "interval") == said
+    assert text.amount(row.figures["interval"]) == f"{said} cycles"
 
 
 @pytest.mark.parametrize(("value", "said"), [(20.0, "20.0"), (1.0, "1.00"), (0.05, "1/20.0")])
