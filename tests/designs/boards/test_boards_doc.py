@@ -21,7 +21,8 @@ FAMILIES = {"ulx3s": ("-12f", "-25f", "-45f", "-85f"), "orangecrab": ("-25f", "-
 def code() -> str:
     """Sources that say something to users, with strings that go over several lines joined, and fields as dots."""
     folders = [ROOT / "designs" / "boards", ROOT / "gatewarp", ROOT / "designs" / "flow"]
-    text = "\n".join(path.read_text() for folder in folders for path in sorted(folder.rglob("*.py")))
+    files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    text = "\n".join(path.read_text() for path in (*files, ROOT / "designs" / "md" / "on_board.py"))
     return re.sub(r'"\s*\n\s*f?"', "", text)
 
 
