@@ -127,7 +127,14 @@ def verify(
     workload: Annotated[str | None, typer.Argument(help="A workload; default: every one.")] = None,
     case: Case = None,
     implementation: Annotated[str | None, typer.Option(help="One implementation; default: every one.")] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Inputs of each check, extremes included.")] = 10_000,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Inputs of each check, extremes included. Cases that take long have a limit of their own, when "
+            "simulated 2 to some hundred; the column of inputs says how many it were.",
+        ),
+    ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs and of the random stalls.")] = 1,
     renew: Annotated[bool, typer.Option(help="Compute quality again where a record of these sources has it.")] = False,
     json_output: Json = False,
