@@ -8,13 +8,14 @@ from functools import partial
 from compare import text
 from compare.application import HOST_SECONDS, LINK, TRAJECTORY, Application
 from compare.grid import Table, table, without_empty
-from compare.motion import ATOMS, PAIRS, STEP_FS, TIME
+from compare.motion import ATOMS, CHANGE, PAIRS, STEP_FS, STEPS, TIME
 from compare.rows import Row, batch_text
 from compare.sizes import SizeCrossing
 
 SYSTEMS = "Systems: what one time step holds, counted at the start of the case"
 MOTION = (
-    "Molecular dynamics: simulated time a day, pairs within the cutoff and atom-steps a second, force error beside them"
+    "Molecular dynamics: simulated time a day, pairs within the cutoff and atom-steps a second, force error and change "
+    "of the total energy over all steps run beside them"
 )
 
 SIZES = (
@@ -84,17 +85,26 @@ def motion(rows: Iterable[Row]) -> Table:
             "atom-steps/s": lambda r: text.quantity(r, ATOMS, ""),
             "energy a step": lambda r: text.quantity(r, "energy", "J"),
             "force error": _error,
+            "energy change a particle": _change,
             "evidence": text.evidence,
         },
-        ("batch", "steps/s", "ns/day", "pairs/s", "atom-steps/s", "energy a step", "force error"),
+        ("batch", "steps/s", "ns/day", "pairs/s", "atom-steps/s", "energy a step", "force error",
+         "energy change a particle"),
         wide=True,
-    )
+    )  # fmt: skip
     return without_empty(made, text.MISSING, keep=("ns/day", "energy a step", "force error"))
 
 
 def _error(row: Row) -> str:
     figure = row.quality.get("force_error")
     return text.MISSING if figure is None else text.one_quality(figure, 3)
+
+
+def _change(row: Row) -> str:
+    change, steps = row.figures.get(CHANGE), row.figures.get(STEPS)
+    if change is None or steps is None:
+        return text.MISSING
+    return f"{change.value:+.1e} {change.unit} in {steps.value:,.0f} steps"
 
 
 def sizes(found: Iterable[SizeCrossing]) -> Table:

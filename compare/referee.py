@@ -28,6 +28,8 @@ ERRORS_ENOUGH = dict.fromkeys(
     ("force_error", "energy_drift", "energy_drift_error", "energy_deviation", "momentum"), 1e-3
 )
 ERROR_FACTOR = 2.0
+#: What takes long runs to know: where only one side has it, the errors that both have decide, and a note says so.
+OF_LONG_RUNS = frozenset(ERRORS_ENOUGH) - {"force_error"}
 
 #: Quantities by their family: `utilisation` for `utilisation.kept`.
 _RESOURCES = ("luts", "ffs", "dsps", "brams", "utilisation")
@@ -214,7 +216,7 @@ def _quality_objections(over: Row, under: Row) -> Iterator[str]:
     for row in (over, under):
         if not row.quality:
             yield f"{unlike}, and the quality of {row.label} is not known"
-    if set(over.quality) != set(under.quality):
+    if not set(over.quality) ^ set(under.quality) <= OF_LONG_RUNS or set(over.quality).isdisjoint(under.quality):
         yield f"{unlike}, and unlike quality figures"
     for name in sorted(set(over.quality) & set(under.quality)):
         one, other = over.quality[name].value, under.quality[name].value
@@ -244,6 +246,9 @@ def _pointlike(f: Figure) -> bool:
 
 
 def _notes(over: Row, under: Row, a: Figure, b: Figure) -> Iterator[str]:
+    if _division(over, under) == SAME_QUALITY and (alone := sorted(set(over.quality) ^ set(under.quality))):
+        said = " and ".join(sorted(set(over.quality) & set(under.quality)))
+        yield f"quality by {said.replace('_', ' ')}; {', '.join(alone).replace('_', ' ')} of one side only"
     for row, side, f in ((over, "A", a), (under, "B", b)):
         if row.assumed_clock and Stage.MODELLED in f.stages:
             yield f"{side} at an assumed clock of {row.assumed_clock / 1e6:g} MHz, not routed"

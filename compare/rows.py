@@ -363,11 +363,13 @@ def _taken(row: Row) -> set[tuple[str, str]]:
 def with_quality(row: Row, known: Mapping[tuple[str, str, str], Mapping[str, Figure]]) -> Row:
     """Return the row with the quality of its workload, case and arithmetic, but for what it measured itself.
 
-    A record verified against the oracle of another arithmetic says so in the condition `reference` and then takes that
-    one's figures, with a note.
+    Who measured one of these figures had a run of his own, of which the others are not known: an arithmetic alone says
+    nothing of a drift. Who equalled the oracle in every bit has all of them. A record verified against the oracle of
+    another arithmetic says so in the condition `reference` and then takes that one's figures, with a note.
     """
     if found := known.get((row.workload, row.case, row.arithmetic)):
-        return replace(row, quality={**found, **row.quality})
+        apart = not row.proved and not set(found).isdisjoint(row.quality)
+        return row if apart else replace(row, quality={**found, **row.quality})
     reference = text(row.conditions.get("reference"))
     if row.quality:
         return row

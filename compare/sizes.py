@@ -111,7 +111,7 @@ def size_crossings(points: Sequence[Point]) -> tuple[SizeCrossing, ...]:
 
 
 def _crossing(fpga: Point, line: tuple[Point, ...]) -> SizeCrossing:
-    alike = ratio(*_as_one_case(line[0].row, fpga.row), PAIRS)
+    alike = ratio(replace(line[0].row, case=fpga.row.case), fpga.row, PAIRS)
     if isinstance(alike, Refusal):
         return SizeCrossing(fpga, line, reason=alike.reason)
     low, high = band(fpga.row.figures[PAIRS])
@@ -121,13 +121,6 @@ def _crossing(fpga: Point, line: tuple[Point, ...]) -> SizeCrossing:
         ahead = line[0].rate > fpga.rate
         return SizeCrossing(fpga, line, reason="at every size measured" if ahead else "at no size measured")
     return SizeCrossing(fpga, line, found[1], least or line[0].atoms, most or line[-1].atoms)
-
-
-def _as_one_case(gpu: Row, fpga: Row) -> tuple[Row, Row]:
-    """Return both as rows of one case, with the quality that is known of both: not every size has a drift."""
-    both = set(gpu.quality) & set(fpga.quality)
-    a, b = (replace(row, quality={name: row.quality[name] for name in both}) for row in (gpu, fpga))
-    return replace(a, case=fpga.case), b
 
 
 def _meets(line: Sequence[Point], rate: float) -> float | None:

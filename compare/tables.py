@@ -198,13 +198,21 @@ def _quality(comparison: Comparison) -> Table:
             row.arithmetic or text.MISSING,
             *(text.one_quality(row.quality[n], 4) if n in row.quality else text.MISSING for n in names),
             *{f"{figure.samples:,}" for figure in list(row.quality.values())[:1]},
-            text.evidence(row) + (", untrained" if row.conditions.get("parameters") == "untrained" else ""),
+            ", ".join((text.evidence(row), *_whose(row))),
         )
         for row in comparison.quality
         if row.quality
     ]
     columns = ("case", "arithmetic", *names, "samples", "evidence")
     return Table("Quality, by the workload's own measure", columns, tuple(cells), frozenset((*names, "samples")))
+
+
+def _whose(row: Row) -> Iterator[str]:
+    """Say what speaks against a row of quality, or whose run it is of."""
+    if row.conditions.get("parameters") == "untrained":
+        yield "untrained"
+    if "energy_drift" in row.quality:
+        yield "the oracle's own runs in this arithmetic"
 
 
 def ratios(given: Iterable[Ratio]) -> Table:

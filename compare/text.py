@@ -15,6 +15,8 @@ MISSING = "–"
 
 #: Quality figures about others of their row: how sure a drift is, and what else goes with it.
 _BESIDE = {"energy_deviation", "energy_drift_error", "momentum"}
+#: Short names of errors, which their values do not tell apart.
+_ERRORS = {"force_error": "force", "energy_drift": "drift"}
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
@@ -183,12 +185,14 @@ def resource(row: Row, name: str) -> str:
 
 
 def quality(row: Row) -> str:
-    """Return the quality figures of a row in the order of their names, `0.991 / 0.620`.
+    """Return the quality figures of a row in the order of their names, `0.991 / 0.620`; errors are named.
 
     `exact` where none is known, but every bit equalled the oracle. What only the table of quality tells is left out.
     """
     shown = sorted(set(row.quality) - _BESIDE)
-    known = " / ".join(one_quality(row.quality[name], 3) for name in shown)
+    known = " / ".join(
+        (f"{_ERRORS[name]} " if name in _ERRORS else "") + one_quality(row.quality[name], 3) for name in shown
+    )
     return known or ("exact" if row.proved else MISSING)
 
 

@@ -65,7 +65,8 @@ def kernel(implementation: str, case: str, batch: int, rate: float) -> Record:
     ]  # fmt: skip
     return record(
         *made, workload="md", case=case, implementation=implementation, device="nvidia-h200",
-        conditions={"run": "fixture", "batch": batch, "arithmetic": "fp32", "launch_mode": "graph"},
+        conditions={"run": "fixture", "batch": batch, "arithmetic": "fp32", "launch_mode": "graph",
+                    "energy_change": -1.25e-4, "steps_run": 411_000},
         tier="product" if implementation == "gpu/md/cuda" else "outside baseline",
         command=f"gatewarp measure md --device cuda:0 --case {case} --baseline",
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 from synthetic_records import measurement, rows
 from test_tables import terminal
 
-from compare import application, motion_tables, plots, tables, traces, writers
+from compare import application, motion_tables, plots, tables, text, traces, writers
 from compare.comparison import Comparison, compare
 from compare.drawings import drawings
 from compare.judge import Verdict
@@ -22,6 +23,7 @@ from compare.outputs import write_outputs
 from compare.provenance import hash_sources
 from compare.record import Boundary, Record
 from compare.referee import Ratio, Refusal, ratio
+from compare.rows import with_quality
 from compare.store import write_records
 
 
@@ -88,13 +90,48 @@ def test_systems(story: Comparison) -> None:
 def test_errors_that_are_small_enough_are_alike_and_others_within_a_factor(story: Comparison) -> None:
     fpga = next(r for r in story.rows if r.device == "lfe5u-85f")
     gpu = next(r for r in story.rows if r.case == "lj864" and r.implementation == "gpu/md/cuda" and r.batch == 1000)
-    assert set(fpga.quality) == set(gpu.quality) == {"force_error", "energy_drift"}
-    assert gpu.quality["force_error"].value == 3e-7  # its own, measured, before that of the arithmetic
-    assert isinstance(ratio(fpga, gpu, "throughput"), Ratio)
+    assert set(fpga.quality) == {"force_error", "energy_drift"}
+    assert {name: f.value for name, f in gpu.quality.items()} == {"force_error": 3e-7}  # its own; nobody saw it drift
+    allowed = ratio(fpga, gpu, "throughput")
+    assert isinstance(allowed, Ratio)
+    assert "quality by force error; energy drift of one side only" in allowed.notes
     bad = replace(gpu, quality={**gpu.quality, "force_error": replace(gpu.quality["force_error"], value=3e-3)})
     refused = ratio(fpga, bad, "throughput")
     assert isinstance(refused, Refusal)
     assert "force_error 4e-05 against 0.003 is too unlike" in refused.reason
+
+
+def test_only_who_equals_the_oracle_has_a_drift_that_it_did_not_measure(story: Comparison) -> None:
+    fpga = next(r for r in story.rows if r.device == "lfe5u-85f")
+    known = {("md", "lj864", "fixed"): fpga.quality}
+    own = {"force_error": replace(fpga.quality["force_error"], value=5e-5)}
+    measured = replace(fpga, quality=own)
+    assert with_quality(measured, known).quality == own
+    record = replace(fpga.records[0], conditions={"arithmetic": "fixed", "worst_difference": 0.0, "tolerance": 0.0})
+    proved = with_quality(replace(measured, records=(record,)), known)
+    assert set(proved.quality) == {"force_error", "energy_drift"}
+    assert (text.quality(fpga), text.quality(measured)) == ("drift 1.5e-04 / force 4.0e-05", "force 5.0e-05")
+
+
+def test_without_a_force_error_on_both_sides_nothing_is_divided(story: Comparison) -> None:
+    fpga = next(r for r in story.rows if r.device == "lfe5u-85f")
+    gpu = next(r for r in story.rows if r.case == "lj864" and r.implementation == "gpu/md/cuda" and r.batch == 1000)
+    for names in (["energy_drift"], []):
+        one = replace(fpga, quality={name: fpga.quality[name] for name in names})
+        assert isinstance(ratio(one, gpu, "throughput"), Refusal)
+
+
+def test_change_of_energy_of_what_was_timed_stands_beside_its_steps(story: Comparison, tmp_path: Path) -> None:
+    found = {
+        (r["case"], r["implementation"]): r["energy change a particle"] for r in lines(story, motion_tables.MOTION)
+    }
+    assert found["lj864", "gpu/md/cuda"] == "-1.3e-04 ε in 411,000 steps"
+    assert found["argon20k", "gpu/md/cuda"] == "-1.3e-04 kJ/mol in 411,000 steps"
+    assert found["lj864", made.ENGINE] == "–"
+    write_outputs(story, tmp_path)
+    assert all("411,000 steps" in (tmp_path / f"md{end}").read_text() for end in ("-motion.csv", ".md", ".html"))
+    row = next(r for r in csv.DictReader((tmp_path / "md.csv").open()) if r["energy_change"])
+    assert (row["energy_change"], row["steps_run"], row["boundary"]) == ("-0.000125", "411000.0", "kernel")
 
 
 def test_size_from_which_the_gpu_is_ahead(story: Comparison) -> None:
