@@ -170,7 +170,7 @@ def test_bitstreams_that_are_refused_before_anything_is_sent(
     path = kept_bitstream(tmp_path, **changes)
     code, _, err = run("deploy", "track", "--board", "ulx3s", "--case", "four", "--bitstream", path)
     assert code == (1 if "idcode" in changes else 2)
-    assert message in err
+    assert message in " ".join(err.split())  # a terminal breaks lines, and where depends on the path
     assert not any(str(path) in call for call in programmer.calls)
 
 
