@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from compare.application import Application, applications
+from compare.application import Application, applications, with_application
 from compare.batches import Overtaking, overtakings
 from compare.caution import careful, like_rates, with_drift
 from compare.claim import load_claims
@@ -125,7 +125,8 @@ def compare(workload: str, root: Path | str, folders: Iterable[Path | str], case
     rows, dropped = newest(joined)
     rows = [with_energy(with_quality(row, known)) for row in with_variation(careful(rows), apart)]
     systems = systems_of(held)
-    rows = sorted((with_motion(with_operations(row, counts_of(counts)), systems) for row in rows), key=_order)
+    moving = (with_motion(with_operations(row, counts_of(counts)), systems) for row in rows)
+    rows = sorted((with_application(row, systems) for row in moving), key=_order)
     shown = tuple(_one_launch(_shown(rows)))
     sheets, unreadable = sheets_of(sorted(pictured, key=_order))
     traces, untraceable = traces_of(with_quality(row, known) for row in sorted(traced, key=_order))

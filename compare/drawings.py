@@ -43,7 +43,7 @@ class Drawing:
 
 def drawings(comparison: Comparison) -> list[Drawing]:
     """Return the figures of a comparison, those of a case together."""
-    by_batch = plots.figures(comparison)
+    by_batch, shared = plots.figures(comparison), plots.colours(comparison)
     found: list[Drawing] = []
     for case in comparison.cases:
         sheets = [sheet for sheet in comparison.sheets if sheet.row.case == case]
@@ -53,13 +53,13 @@ def drawings(comparison: Comparison) -> list[Drawing]:
         if case in by_batch:
             found.append(Drawing(case, f"Throughput and latency against batch, {case}", by_batch[case]))
         rows = [row for row in comparison.rows if row.case == case]
-        if canvas := draw_variation(f"{comparison.workload} · {case}", rows):
+        if canvas := draw_variation(f"{comparison.workload} · {case}", rows, shared):
             says = f"Variation of the throughput against batch, {case}"
             found.append(Drawing(f"{case}-variation", says, canvas, VARIATIONS))
         if traces := [trace for trace in comparison.traces if trace.row.case == case]:
             canvas = motion_plots.draw_traces(f"{comparison.workload} · {case}", traces)
             found.append(Drawing(f"{case}-energy", f"Total energy against time steps, {case}", canvas))
-    if canvas := motion_plots.draw_sizes(comparison.workload, comparison.points, comparison.sizes):
+    if canvas := motion_plots.draw_sizes(comparison.workload, comparison.points, comparison.sizes, shared):
         below = SIZES if comparison.sizes else MOTION
         found.append(Drawing("sizes", "Pairs a second against the size of the system", canvas, below))
     return found
@@ -109,7 +109,7 @@ def _strip_name(sheet: Sheet) -> str:
     return "\n".join(said)
 
 
-def draw_variation(title: str, rows: Sequence[Row]) -> Canvas | None:
+def draw_variation(title: str, rows: Sequence[Row], shared: plots.Colours | None = None) -> Canvas | None:
     """Return how much the rate of each line of the figure by batch varies from run to run; None where nobody knows.
 
     `rows` are of one case. The standard deviation over the mean, in per cent, with its 95 % band; what does not vary
@@ -128,15 +128,15 @@ def draw_variation(title: str, rows: Sequence[Row]) -> Canvas | None:
         canvas.text(0.988, 0.945, key, fontsize=11.5, color="#555555", ha="right")
         says = "standard deviation of the throughput from run to run, over its mean (lower is steadier)"
         axes.set(xscale="log", yscale="log", xlabel="batch, items", title=says)
-        _lines(axes, lines, known)
+        _lines(axes, lines, plots.painted([line.rows[0] for line in lines], shared or {}), known)
     return canvas
 
 
-def _lines(axes: Axes, lines: Sequence[plots.Series], known: dict[int, Variation]) -> None:
+def _lines(axes: Axes, lines: Sequence[plots.Series], paint: Sequence[str], known: dict[int, Variation]) -> None:
     ends: list[tuple[float, str, str]] = []
     steady: list[tuple[str, plots.LineStyle, str]] = []
     batches: list[float] = []
-    for line, colour in zip(lines, plots.PALETTE, strict=False):
+    for line, colour in zip(lines, paint, strict=True):
         if line.pipeline:
             its = known[id(line.rows[0])]
             if its.exact:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from compare.application import WHOLE
 from compare.batches import RATE, at_batch
 from compare.claim import Claim, Selector, Trial
 from compare.derive import band
@@ -18,7 +19,7 @@ from compare.record import Stage
 from compare.referee import Ratio, ratio
 from compare.rows import BUSY, Figure, Row
 
-_TIMED = (RATE, "latency_p50", "latency_p99", "variation", "rate.useful", "rate.equivalent", PAIRS, ATOMS, TIME)
+_TIMED = (RATE, "latency_p50", "latency_p99", "variation", "rate.useful", "rate.equivalent", PAIRS, ATOMS, TIME, WHOLE)
 #: Families of figures of which more is better.
 _MORE = (RATE, "rate", "efficiency", BUSY, TIME)
 

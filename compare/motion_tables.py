@@ -10,7 +10,7 @@ from compare.application import HOST_SECONDS, LINK, TRAJECTORY, Application
 from compare.grid import Table, table, without_empty
 from compare.motion import ATOMS, CHANGE, PAIRS, STEP_FS, STEPS, TIME
 from compare.rows import Row, batch_text
-from compare.sizes import SizeCrossing
+from compare.sizes import Point, SizeCrossing
 
 SYSTEMS = "Systems: what one time step holds, counted at the start of the case"
 MOTION = (
@@ -19,11 +19,12 @@ MOTION = (
 )
 
 SIZES = (
-    "System size from which a GPU works off more pairs a second, if an FPGA engine keeps its rate at every size that "
-    "its memories hold"
+    "System size from which a GPU works off more pairs a second than an FPGA engine, if that keeps its rate at every "
+    "size that its memories hold and in systems of other kinds"
 )
 APPLICATION = (
-    "A whole application: steps a second of the FPGA over the GPU with host work in each step, assumed; trajectory "
+    "A whole application: steps a second of the FPGA over the fastest GPU kernel, and over packages that people use, "
+    "with host work in each step, assumed; trajectory "
     f"every {TRAJECTORY:,} steps, or positions and forces over a link of {LINK / 1e9:g} GB/s in every step, assumed"
 )
 
@@ -113,17 +114,42 @@ def sizes(found: Iterable[SizeCrossing]) -> Table:
         SIZES,
         found,
         {
-            "FPGA design": lambda c: f"{c.fpga.row.label}, {c.fpga.row.case}",
+            "FPGA design": lambda c: f"{c.fpga.row.label}, {_kind(c.fpga)}",
             "pairs/s": lambda c: text.quantity(c.fpga.row, PAIRS, ""),
             "GPU kernel": lambda c: " ".join((c.points[0].row.implementation, c.points[0].row.arithmetic)),
             "device": lambda c: c.points[0].row.device,
-            "ahead from, atoms": _from,
-            "measured, atoms": lambda c: f"{c.points[0].atoms:,.0f} to {c.points[-1].atoms:,.0f}",
+            "at the design's own case": _own,
+            "line of sizes": _line,
+            "on that line ahead from, atoms": _from,
             "evidence": lambda c: f"modelled: {c.fpga.row.grade} against {c.points[0].row.grade}",
         },
-        ("pairs/s", "ahead from, atoms"),
+        ("pairs/s", "at the design's own case", "on that line ahead from, atoms"),
+        wide=True,
     )
     return made
+
+
+def _kind(point: Point) -> str:
+    return f"{point.row.case} of {point.pairs:.0f} pairs an atom"
+
+
+def _line(crossing: SizeCrossing) -> str:
+    """Say over which systems a line goes, and whether the design's own is one of that kind."""
+    first, last = crossing.points[0], crossing.points[-1]
+    other = "" if crossing.alike else ", systems of another kind"
+    return (
+        f"{first.row.case} to {last.row.case}, {first.atoms:,.0f} to {last.atoms:,.0f} atoms of {last.pairs:.0f} pairs"
+        + other
+    )
+
+
+def _own(crossing: SizeCrossing) -> str:
+    """Say which side is ahead where both were put to the same system, and how many times."""
+    own = crossing.own
+    if own is None:
+        return text.MISSING
+    ahead, found = ("GPU", own) if own.value >= 1 else ("FPGA", own.inverse())
+    return f"{ahead} ahead, {text.ratio(found)} times"
 
 
 def _from(crossing: SizeCrossing) -> str:
@@ -146,10 +172,16 @@ def application(found: Iterable[Application]) -> Table:
         **{f"all on the device, host {h}": partial(_gain, "device", i) for i, h in enumerate(hosts)},
         **{f"host in every step, {h}": partial(_gain, "shared", i) for i, h in enumerate(hosts)},
         "transfer a step": lambda a: text.si(a.transfer, "s"),
-        "gain is 2 at host work of": lambda a: "below 2 at any" if a.halved is None else text.si(a.halved, "s"),
+        "the faster is 2 times ahead at host work of": _halved,
         "evidence": lambda a: f"modelled from {text.grades(a.engine)}",
     }
     return table(APPLICATION, found, columns, [name for name in columns if name not in _NAMES], wide=True)
+
+
+def _halved(found: Application) -> str:
+    if found.halved is None:
+        return "below 2 at any"
+    return f"{text.si(found.halved, 's')} ({'FPGA' if found.engine.value >= 1 else 'GPU'})"
 
 
 def _gain(way: str, index: int, found: Application) -> str:

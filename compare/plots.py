@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,8 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "gatewarp", "svg.fonttype": "path", "figure.facecolor": "white",
 }  # fmt: skip
 INK = "#222222"
+#: What leads from the last point of a line to its label: seen, and not taken for data.
+LEADER: dict[str, Any] = {"color": "#AAAAAA", "linestyle": (0, (1, 3)), "linewidth": 0.9}
 _LINE_GAP, _LABEL_GAP = 16.0, 5.0  # points from line to line of a label, and more from label to label
 #: What a batch and a figure are on one side: batches, lows, values, highs.
 Band = tuple[list[float], list[float], list[float], list[float]]
@@ -73,12 +76,52 @@ def _band(points: Iterable[tuple[float, Figure]]) -> Band:
 
 def figures(comparison: Comparison) -> dict[str, Canvas]:
     """Return one figure for each case that has something to draw: a pipeline, or a kernel at two batches or more."""
-    found = {case: series_of(row for row in comparison.rows if row.case == case) for case in comparison.cases}
+    found, shared = _series(comparison), colours(comparison)
+    title = f"{comparison.workload} · "
     return {
-        case: draw(f"{comparison.workload} · {case}", lines, [o for o in comparison.overtakings if o.fpga.case == case])
+        case: draw(title + case, lines, [o for o in comparison.overtakings if o.fpga.case == case], shared)
         for case, lines in found.items()
         if any(line.pipeline or len({row.batch for row in line.rows}) > 1 for line in lines)
     }
+
+
+def _series(comparison: Comparison) -> dict[str, list[Series]]:
+    return {case: series_of(row for row in comparison.rows if row.case == case) for case in comparison.cases}
+
+
+#: Colours of implementations on devices in arithmetics.
+Colours = Mapping[tuple[str, ...], str]
+
+
+def colours(comparison: Comparison) -> Colours:
+    """Return one colour for each line in the figures of all cases, no two alike in one figure.
+
+    A line is left out where the figures that it is in leave no colour for it; see `painted`.
+    """
+    beside: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    ranks: dict[tuple[str, ...], tuple[object, ...]] = {}
+    for lines in _series(comparison).values():
+        names = {whose(line.rows[0]) for line in lines}
+        for line in lines:
+            beside.setdefault(whose(line.rows[0]), set()).update(names)
+            ranks.setdefault(whose(line.rows[0]), _rank(line))
+    found: dict[tuple[str, ...], str] = {}
+    used: Counter[str] = Counter()
+    for name in sorted(ranks, key=lambda name: ranks[name]):
+        taken = {found[other] for other in beside[name] if other in found}
+        free = [colour for colour in PALETTE if colour not in taken]
+        if free:
+            found[name] = min(free, key=lambda colour: used[colour])  # the first of the least used
+            used[found[name]] += 1
+    return found
+
+
+def painted(rows: Sequence[Row], shared: Colours) -> list[str]:
+    """Return a colour for each of at most as many rows as the palette has, their own where that is not taken."""
+    own = [shared.get(whose(row), "") for row in rows]
+    said = [colour if own.index(colour) == i else "" for i, colour in enumerate(own)]
+    spare = iter(colour for colour in PALETTE if colour not in said)
+    return [colour or next(spare) for colour in said]
 
 
 def series_of(rows: Iterable[Row]) -> list[Series]:
@@ -115,7 +158,9 @@ def _peak(line: Series) -> float:
     return max(row.figures[RATE].value for row in line.rows)
 
 
-def draw(title: str, lines: list[Series], overtakings: Sequence[Overtaking] = ()) -> Canvas:
+def draw(
+    title: str, lines: list[Series], overtakings: Sequence[Overtaking] = (), shared: Colours | None = None
+) -> Canvas:
     """Return the figure: left throughput in items/s, right median time of a batch, both against the batch."""
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(16, 7.5))
@@ -124,8 +169,9 @@ def draw(title: str, lines: list[Series], overtakings: Sequence[Overtaking] = ()
         canvas.subplots_adjust(left=0.055, right=0.835, top=0.87, bottom=0.09, wspace=0.76)
         canvas.text(0.012, 0.95, title, fontsize=16, weight="bold", color=INK)
         canvas.text(0.988, 0.955, _key(lines, overtakings), fontsize=11.5, color="#555555", ha="right")
-        _panel(left, lines, overtakings, RATE, "throughput, items/s (higher is better)", "")
-        _panel(right, lines, overtakings, TIME, "time of a batch, p50 (lower is better)", "s")
+        paint = painted([line.rows[0] for line in lines], shared or {})
+        _panel(left, lines, paint, overtakings, RATE, "throughput, items/s (higher is better)", "")
+        _panel(right, lines, paint, overtakings, TIME, "time of a batch, p50 (lower is better)", "s")
     return canvas
 
 
@@ -145,14 +191,20 @@ def _key(lines: list[Series], overtakings: Sequence[Overtaking]) -> str:
 
 
 def _panel(
-    axes: Axes, lines: list[Series], overtakings: Sequence[Overtaking], name: str, title: str, unit: str
+    axes: Axes,
+    lines: list[Series],
+    paint: list[str],
+    overtakings: Sequence[Overtaking],
+    name: str,
+    title: str,
+    unit: str,
 ) -> None:
     scale = 1e-9 if unit == "s" else 1.0
     axes.set(xscale="log", yscale="log", title=title, xlabel="batch, items")
     batches = [x for line in lines for x in line.points(name)[0]] or [1.0, 2.0**20]
     first, last = min(batches), max(max(batches), min(batches) * 4)
     ends: list[tuple[float, str, str]] = []
-    for line, colour in zip(lines, PALETTE, strict=False):
+    for line, colour in zip(lines, paint, strict=True):
         x, *bounds = line.drawn(name, first, last * 1.3) if line.pipeline else line.points(name)
         if not x:
             continue
@@ -162,7 +214,7 @@ def _panel(
             axes.plot(x, middle, color=colour, linestyle=line.style, linewidth=2.5)
         else:
             axes.plot(x, middle, color=colour, linestyle=line.style, marker=line.marker, markersize=5, linewidth=2)
-            axes.plot([x[-1], last * 1.3], [middle[-1]] * 2, color=colour, linewidth=0.8)  # lead it to its label
+            axes.plot([x[-1], last * 1.3], [middle[-1]] * 2, **LEADER)
         said = _rings(axes, line, overtakings, name, colour, scale)
         ends.append((middle[-1], "\n".join(filter(None, (line.name, said))), colour))
     axes.set_xlim(first / 1.3, last * 1.3)
@@ -182,9 +234,9 @@ def _rings(axes: Axes, line: Series, overtakings: Sequence[Overtaking], name: st
     row, said = line.rows[0], []
     for o in overtakings:
         found = o.rate if name == RATE else o.time
-        if _whose(o.gpu) != _whose(row) or found.reason:
+        if whose(o.gpu) != whose(row) or found.reason:
             continue
-        said.append(f"ahead {_from(found)}")
+        said.append(_from(found))
         if not found.between:
             continue
         assert found.meets is not None
@@ -198,16 +250,18 @@ def _rings(axes: Axes, line: Series, overtakings: Sequence[Overtaking], name: st
     return said[0] if len(said) == 1 else ""
 
 
-def _whose(row: Row) -> tuple[str, ...]:
+def whose(row: Row) -> tuple[str, ...]:
+    """Return what a line, and its colour, stands for."""
     return row.implementation, row.device, row.arithmetic
 
 
 def _from(found: Crossing) -> str:
+    """Say where a GPU is ahead of the one FPGA design of a figure, or behind it, of the batches measured."""
+    if found.first == found.last:
+        return f"{'behind' if found.batch is None else 'ahead of'} FPGA at batch {batch_text(found.last)}"
     if found.batch is None:
-        return f"at no batch to {batch_text(found.last)}"
-    if not found.between:
-        return "at every batch"
-    return f"from {batch_text(found.batch)}"
+        return f"behind FPGA up to {batch_text(found.last)}"
+    return f"ahead of FPGA {f'from {batch_text(found.batch)}' if found.between else 'at every batch'}"
 
 
 def apart(places: list[float], gap: float, top: float) -> list[float]:

@@ -53,6 +53,7 @@ class Boundary(StrEnum):
 UNITS: Mapping[str, str] = {
     "throughput": "items/s",
     "latency": "ns",
+    "throughput.application": "items/s",  # of a whole program with assumed host work and transfers in every step
     "launch_floor": "ns",  # latency of an empty kernel on the same device in the same run
     "interval": "cycles",
     "cycles": "cycles",

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from compare import claim_tables
 from compare import tables as t
 from compare.comparison import Comparison
-from compare.referee import DECIBEL_TOLERANCE, DECIBELS_ENOUGH, QUALITY_TOLERANCE
+from compare.referee import DECIBELS_ENOUGH
 from compare.rows import samples_needed
 
 
@@ -53,8 +53,8 @@ def html(comparison: Comparison, figures: Sequence[Picture]) -> str:
         provenance=t.provenance(comparison),
         stale=t.stale(comparison),
         figures=figures,
-        tolerance=f"{QUALITY_TOLERANCE:g}",
-        decibels=f"{DECIBEL_TOLERANCE:g}" if _in_decibels(comparison) else "",
+        same_quality=t.same_quality(comparison.quality),
+        decibels=_in_decibels(comparison),
         enough=f"{DECIBELS_ENOUGH:g}",
         counted=bool(comparison.counts),
         varied=bool(comparison.variations),

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from compare.derive import band
-from compare.motion import PAIRS, Systems
+from compare.motion import ATOMS, PAIRS, Systems
 from compare.record import Boundary
-from compare.referee import Refusal, ratio
+from compare.referee import Ratio, Refusal, ratio
 from compare.rows import Row
 
 #: Systems whose pairs an atom differ by no more than this factor may be of one kind.
@@ -36,13 +36,19 @@ class Point:
         """Pairs within the cutoff a second."""
         return self.row.figures[PAIRS].value
 
+    @property
+    def pairs(self) -> float:
+        """Pairs within the cutoff of an atom, each pair counted once."""
+        return self.rate / self.row.figures[ATOMS].value
+
 
 @dataclass(frozen=True)
 class SizeCrossing:
     """From how many atoms on the kernel of `points` (ascending) is ahead of the design of `fpga`.
 
     `low` and `high` come from the band of the FPGA's rate. `reason` says why there is no number: ahead at every size
-    that was measured, at none, or not to be compared.
+    that was measured, at none, or not to be compared. `own` is the kernel over the design at the design's own case,
+    which is of another kind perhaps; None where that was not measured or may not be divided.
     """
 
     fpga: Point
@@ -51,6 +57,12 @@ class SizeCrossing:
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    own: Ratio | None = None
+
+    @property
+    def alike(self) -> bool:
+        """Whether the systems of the line are of the kind that the design's own system is of."""
+        return self.points[0].kind == self.fpga.kind
 
 
 def points_of(rows: Iterable[Row], systems: Systems) -> list[Point]:
@@ -107,7 +119,16 @@ def size_crossings(points: Sequence[Point]) -> tuple[SizeCrossing, ...]:
     """Set each FPGA design against each line of a GPU with at least two sizes."""
     lines = [line for each in lines_of(p for p in points if p.row.kind == "gpu").values() for line in each]
     fpgas = [point for point in points if point.row.kind == "fpga"]
-    return tuple(_crossing(f, tuple(line)) for f in fpgas for line in lines if len(line) > 1)
+    crossings = (_crossing(f, tuple(line)) for f in fpgas for line in lines if len(line) > 1)
+    return tuple(replace(each, own=_own(each, points)) for each in crossings)
+
+
+def _own(crossing: SizeCrossing, points: Sequence[Point]) -> Ratio | None:
+    """Return the kernel of a line over the design at the design's own case, where both are known and may be divided."""
+    fpga, key = crossing.fpga.row, series(crossing.points[0].row)
+    there = [point.row for point in points if point.row.case == fpga.case and series(point.row) == key]
+    found = [verdict for row in there if isinstance(verdict := ratio(row, fpga, PAIRS), Ratio)]
+    return max(found, key=lambda verdict: verdict.value, default=None)
 
 
 def _crossing(fpga: Point, line: tuple[Point, ...]) -> SizeCrossing:

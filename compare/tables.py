@@ -16,6 +16,8 @@ from compare.record import Boundary
 from compare.referee import (
     DECIBEL_TOLERANCE,
     DECIBELS_ENOUGH,
+    ERROR_FACTOR,
+    ERRORS_ENOUGH,
     QUALITY_TOLERANCE,
     SAME_RESULTS,
     Ratio,
@@ -232,11 +234,24 @@ def ratios(given: Iterable[Ratio]) -> Table:
         for v in found
     ]
     proved = "; same results: every bit equal to one oracle" if any(v.division == SAME_RESULTS for v in found) else ""
-    noisy = any(figure.unit == "dB" for v in found for figure in v.over.quality.values())
-    decibels = f", in dB within {DECIBEL_TOLERANCE:g} or both at least {DECIBELS_ENOUGH:g}" if noisy else ""
-    title = f"Ratios: A over B (same quality: every figure within {QUALITY_TOLERANCE:g}{decibels}{proved})"
+    sides = [row for v in found for row in (v.over, v.under)]
+    title = f"Ratios: A over B (same quality: {same_quality(sides)}{proved})"
     columns = ("case", "figure", "A", "B", "A / B", "division", "grade")
     return Table(title, columns, tuple(cells), frozenset(["A / B"]), wraps=frozenset(("A", "B", "grade")))
+
+
+def same_quality(rows: Iterable[Row]) -> str:
+    """Say what the referee takes for the same quality, of the measures that rows have."""
+    known = {name: figure.unit == "dB" for row in rows for name, figure in row.quality.items()}
+    said = []
+    if not known or any(not (decibel or name in ERRORS_ENOUGH) for name, decibel in known.items()):
+        said.append(f"every figure within {QUALITY_TOLERANCE:g}")
+    if any(known.values()):
+        said.append(f"in dB within {DECIBEL_TOLERANCE:g} or both at least {DECIBELS_ENOUGH:g}")
+    if any(name in ERRORS_ENOUGH for name in known):
+        least = min(ERRORS_ENOUGH.values())
+        said.append(f"errors of both at most {least:g}, or the larger at most {ERROR_FACTOR:g} times the smaller")
+    return ", ".join(said)
 
 
 def refusals(found: Iterable[Refusal]) -> Table:

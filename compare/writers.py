@@ -62,7 +62,8 @@ def render_terminal(comparison: Comparison, console: Console, *, whole: bool = T
         console.print("No records yet: `make compare` takes those that this machine can take.")
     console.print()
     if not whole and len(short) < len(every):
-        console.print(Text("Times with transfers, as the host sees them, and batch by batch: --all.", style="dim"))
+        said = "Times with transfers, as the host sees them, and the best launch batch by batch: --all."
+        console.print(Text(said, style="dim"))
     for remark in t.remarks(comparison):
         console.print(Text(remark, style="yellow" if remark.startswith(("Stale", "Skipped")) else "dim"))
 

@@ -11,10 +11,12 @@ from pathlib import Path
 import md_records as made
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 from synthetic_records import measurement, rows
 from test_tables import terminal
 
 from compare import application, motion_tables, plots, tables, text, traces, writers
+from compare.batches import Crossing
 from compare.comparison import Comparison, compare
 from compare.drawings import drawings
 from compare.judge import Verdict
@@ -147,7 +149,31 @@ def test_size_from_which_the_gpu_is_ahead(story: Comparison) -> None:
     # An atom of argon20k has six times as many pairs: it is no point of the line through the melts.
     assert {p.row.case for c in story.sizes for p in c.points} == {"lj864", "melt1k", "melt108k"}
     shown = lines(story, motion_tables.SIZES)
-    assert any(line["ahead from, atoms"] == "at every size measured" for line in shown)
+    assert any(line["on that line ahead from, atoms"] == "at every size measured" for line in shown)
+
+
+def test_sizes_say_which_systems_a_line_is_of_and_who_is_ahead_at_the_designs_own(story: Comparison) -> None:
+    shown = {(c.fpga.row.case, c.points[0].row.implementation): (c, line)
+             for c, line in zip(story.sizes, lines(story, motion_tables.SIZES), strict=True)}  # fmt: skip
+    crossing, line = shown["argon20k", "gpu/md/cuda"]
+    assert "argon20k of 166 pairs an atom" in line["FPGA design"]
+    assert line["line of sizes"] == "lj864 to melt108k, 864 to 108,000 atoms of 28 pairs, systems of another kind"
+    assert crossing.own is not None
+    # The engine does 340e6 / 112,000 steps/s of argon20k, the kernel 15,000; the same system, so as many pairs.
+    assert crossing.own.value == pytest.approx(15_000 * 112_000 / 340e6)
+    assert line["at the design's own case"].startswith("GPU ahead, 4.94")
+    jax = shown["argon20k", "gpu/md/jax_md"][1]
+    assert jax["at the design's own case"].startswith("FPGA ahead, 2.34")
+    own, line = shown["lj864", "gpu/md/jax_md"]
+    assert own.alike
+    assert "another kind" not in line["line of sizes"]
+
+
+def test_a_case_that_no_kernel_ran_has_no_ratio_of_its_own(tmp_path: Path) -> None:
+    bare = (r for r in made.whole_story() if r.case != "argon20k" or not r.implementation.startswith("gpu/"))
+    found = compared(tmp_path, bare)
+    assert {c.own for c in found.sizes if c.fpga.row.case == "argon20k"} == {None}
+    assert "–" in {line["at the design's own case"] for line in lines(found, motion_tables.SIZES)}
 
 
 def test_a_slower_line_is_ahead_at_no_size(tmp_path: Path) -> None:
@@ -158,16 +184,90 @@ def test_a_slower_line_is_ahead_at_no_size(tmp_path: Path) -> None:
 
 
 def test_gain_of_an_application_is_bounded_by_its_host_work(story: Comparison) -> None:
-    (small,) = [a for a in story.applications if a.engine.over.case == "lj864"]
+    small, package = [a for a in story.applications if a.engine.over.case == "lj864"]
     assert small.engine.under.implementation == "gpu/md/cuda"
+    assert package.engine.under.implementation == "gpu/md/jax_md"
     assert small.engine.value == pytest.approx(90e6 / 6_200 / 90_000)
     assert list(small.shared) == sorted(small.shared)  # a slower engine matters less the more there is besides
     assert small.shared[-1] == pytest.approx(1.0, abs=0.06)
-    assert small.halved is None
+    # The GPU's lead falls to 2 as the host adds what its step lacks to half the engine's.
+    moved = 2 * 864 * 12 / 12e9
+    assert small.halved == pytest.approx(6_200 / 90e6 - 2 / 90_000 - moved)
+    assert application.gain(1 / 90_000, 6_200 / 90e6, small.halved, moved) == pytest.approx(2.0)
     assert application.gain(1.0, 10.0, 0.0, 0.0) == 10.0
     host = application.limit(1.0, 10.0, 0.5, 2.0)
     assert host == 7.5
     assert application.gain(1.0, 10.0, host, 0.5) == pytest.approx(2.0)
+
+
+def test_whole_steps_have_host_work_and_both_transfers(story: Comparison) -> None:
+    row = next(r for r in story.rows if r.case == "argon20k" and r.device == "xcvu9p")
+    whole = row.figures[application.WHOLE]
+    assert whole.value == pytest.approx(1 / (112_000 / 340e6 + 100e-6 + 2 * 20_000 * 12 / 12e9))
+    assert (whole.grade, whole.low) == ("simulated × modelled", None)
+    kernel = next(r for r in story.rows if r.case == "argon20k" and r.implementation == "gpu/md/cuda")
+    seen = kernel.figures[application.WHOLE]
+    assert seen.grade == "measured × modelled"
+    assert seen.low is not None
+    assert seen.high is not None
+    assert seen.low < seen.value < seen.high < kernel.figures["throughput"].value
+    assert all(application.WHOLE not in r.figures for r in story.rows if r.boundary != Boundary.KERNEL)
+
+
+def test_the_gain_of_an_application_is_claimed_of_whole_steps(story: Comparison) -> None:
+    (judged,) = [j for j in story.claims if j.claim.name == "gain of an application"]
+    assert judged.verdict == Verdict.CONTRADICTED
+    by_side = {f.test.what.rpartition("over ")[2]: f for f in judged.findings}
+    moved = 100e-6 + 2 * 20_000 * 12 / 12e9
+    found = by_side["the fastest GPU kernel"]
+    assert found.value == pytest.approx((1 / 15_000 + moved) / (112_000 / 340e6 + moved))
+    assert by_side["JAX-MD"].verdict == Verdict.SUPPORTED  # 1.94: the engine alone does 2.34
+    assert all(word in judged.claim.note for word in ("100 µs", "12 GB/s", "assumed"))
+
+
+def test_ratios_are_headed_by_the_rule_of_errors(story: Comparison) -> None:
+    (title,) = [t.title for t in tables.tables(story) if t.title.startswith("Ratios")]
+    assert title == (
+        "Ratios: A over B (same quality: errors of both at most 0.001, or the larger at most 2 times the smaller)"
+    )
+
+
+def of_kernels(canvas: Canvas) -> dict[str, str]:
+    return {t.get_text().split("\n")[0]: t.get_color() for t in canvas.axes[0].texts if t.get_text()[:4] == "gpu/"}
+
+
+def test_a_kernel_has_one_colour_in_all_figures(story: Comparison) -> None:
+    found = {drawing.name: of_kernels(drawing.canvas) for drawing in drawings(story)}
+    assert set(found["lj864"]) == {"gpu/cuda fp32", "gpu/jax_md fp32"}
+    # There is no FPGA design in the figure of melt1k, so colours in order would differ.
+    assert found["lj864"] == found["argon20k"] == found["melt1k"] == found["sizes"]
+
+
+def test_colours_in_one_figure_differ_whatever_is_shared(story: Comparison) -> None:
+    rows = [r for r in story.rows if r.boundary == Boundary.KERNEL][:5]
+    assert len(set(plots.painted(rows, {plots.whose(r): "#000000" for r in rows}))) == len(rows)
+    assert plots.painted(rows[:2], {}) == list(plots.PALETTE[:2])
+
+
+def test_a_label_says_of_what_a_kernel_is_ahead_and_at_which_batch() -> None:
+    def said(**crossing: object) -> str:
+        return plots._from(Crossing(**crossing))  # type: ignore[arg-type]
+
+    assert said(first=1000, last=1000, batch=1000) == "ahead of FPGA at batch 1,000"
+    assert said(first=1000, last=1000) == "behind FPGA at batch 1,000"
+    assert said(first=1, last=512, batch=1) == "ahead of FPGA at every batch"
+    assert said(first=1, last=512, batch=33, between=(32, 64)) == "ahead of FPGA from 33"
+    assert said(first=1, last=512) == "behind FPGA up to 512"
+
+
+def test_leaders_are_no_data_and_names_of_traces_say_of_how_many_runs(story: Comparison) -> None:
+    found = {drawing.name: drawing.canvas for drawing in drawings(story)}
+    for name in ("melt1k", "sizes"):
+        grey = [line for line in found[name].axes[0].lines if line.get_color() == plots.LEADER["color"]]
+        assert len(grey) >= 2
+    names = [t.get_text() for t in found["lj864-energy"].axes[0].texts]
+    assert any("root mean square of 8 runs" in name for name in names)
+    assert "one run" in found["lj864-energy"].axes[0].get_title(loc="left")
 
 
 def test_trace_there_and_back() -> None:

@@ -161,7 +161,7 @@ def test_labels_do_not_overlap_and_stay_inside(tmp_path: Path, spread: float) ->
     for axes in canvas.axes:
         assert len(axes.texts) == plots.SERIES_AT_MOST
         assert len({label.get_text() for label in axes.texts}) == plots.SERIES_AT_MOST
-        assert any("\nahead from " in label.get_text() for label in axes.texts)
+        assert any("\nahead of FPGA from " in label.get_text() for label in axes.texts)
         for one, other in itertools.combinations([text_box(label) for label in axes.texts], 2):
             assert not one.overlaps(other)
         for label in axes.texts:
