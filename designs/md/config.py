@@ -77,7 +77,7 @@ class Engine:
 PRESETS: Mapping[str, Engine] = {
     engine.name: engine
     for engine in (
-        Engine("ulx3s_lj864", workers=4, filters=16, capacity=24, ecp5=True, rings=True),
+        Engine("ulx3s_lj864", workers=3, filters=16, capacity=24, ecp5=True, rings=True),
         Engine("argon_40", workers=40, filters=8, capacity=112, huge=True),
     )
 }
