@@ -104,7 +104,7 @@ def draw_traces(title: str, traces: Sequence[Trace]) -> Canvas:
         FigureCanvasAgg(canvas)
         axes = canvas.add_axes((0.075, 0.11, 0.68, 0.74))
         canvas.text(0.012, 0.94, title, fontsize=16, weight="bold", color=plots.INK)
-        key = "lines: one run of each arithmetic from the same start · names: the drift of all runs · flat is better"
+        key = "lines: one run of each arithmetic from the same start · names: root mean square (rms) of several runs"
         canvas.text(0.988, 0.945, key, fontsize=11.5, color="#555555", ha="right")
         unit = next((trace.unit for trace in traces if trace.unit), "")
         said = f"total energy of an atom less that at the start, one run{', ' + unit if unit else ''}"
@@ -116,8 +116,8 @@ def draw_traces(title: str, traces: Sequence[Trace]) -> Canvas:
             change = trace.energies - trace.energies[0]
             axes.plot(steps, change, color=colour, linewidth=1.5)
             drift = trace.row.quality.get("energy_drift")
-            runs = f"root mean square of {drift.samples} runs" if drift else ""
-            slope = f"\ndrift {drift.value:.1e} kT an atom\nin 10,000 steps, {runs}" if drift else ""
+            runs = f"10,000 steps, rms of {drift.samples} runs" if drift else ""
+            slope = f"\ndrift {drift.value:.1e} kT an atom in\n{runs}" if drift else ""
             stale = ", STALE" if trace.row.stale else ""
             ends.append((float(change[-1]), f"{trace.row.arithmetic}{stale}{slope}", colour))
         axes.margins(x=0)

@@ -266,7 +266,7 @@ def test_leaders_are_no_data_and_names_of_traces_say_of_how_many_runs(story: Com
         grey = [line for line in found[name].axes[0].lines if line.get_color() == plots.LEADER["color"]]
         assert len(grey) >= 2
     names = [t.get_text() for t in found["lj864-energy"].axes[0].texts]
-    assert any("root mean square of 8 runs" in name for name in names)
+    assert any("rms of 8 runs" in name for name in names)
     assert "one run" in found["lj864-energy"].axes[0].get_title(loc="left")
 
 
