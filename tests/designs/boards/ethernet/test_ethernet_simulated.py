@@ -12,6 +12,7 @@ from designs import boards
 from designs.boards import program
 from designs.boards.ecp5 import fingerprint
 from designs.boards.ethernet import bitstream
+from designs.boards.ethernet.address import Address
 from designs.boards.ethernet.simulated import CableFaults, EthernetBoard
 from designs.boards.ethernet.udp import open_udp
 from designs.boards.line_errors import NoAnswer
@@ -34,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A stand-in for the bitstream, empty but for its part, and the simulator of the design."""
     empty = tmp_path_factory.mktemp("empty") / "routed.config"
     empty.write_text(".device LFE5UM5G-45F\n")
-    planned = bitstream.plan(core(), BOARD, mhz=48, items=Items(1, 1))
+    planned = bitstream.plan(core(), BOARD, mhz=48, items=Items(1, 1), address=Address.of("10.1.2.3:4000"))
     return ecppack.pack(empty, idcode=BOARD.idcode), bitstream.simulator(planned)
 
 
