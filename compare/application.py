@@ -73,7 +73,7 @@ def _applications(rows: list[Row], systems: Systems) -> Iterator[Application]:
                 device=tuple(gain(ours, theirs, host, moved / TRAJECTORY) for host in HOST_SECONDS),
                 shared=tuple(gain(ours, theirs, host, 2 * moved) for host in HOST_SECONDS),
                 transfer=2 * moved,
-                halved=limit(*sorted((ours, theirs)), 2 * moved, 2.0),
+                halved=limit(min(ours, theirs), max(ours, theirs), 2 * moved, 2.0),
             )
 
 

@@ -89,7 +89,7 @@ def _series(comparison: Comparison) -> dict[str, list[Series]]:
     return {case: series_of(row for row in comparison.rows if row.case == case) for case in comparison.cases}
 
 
-#: Colours of implementations on devices in arithmetics.
+#: Colours of implementations in arithmetics, whatever the device.
 Colours = Mapping[tuple[str, ...], str]
 
 
@@ -101,24 +101,37 @@ def colours(comparison: Comparison) -> Colours:
     beside: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     ranks: dict[tuple[str, ...], tuple[object, ...]] = {}
     for lines in _series(comparison).values():
-        names = {whose(line.rows[0]) for line in lines}
+        names = {_name(line.rows[0]) for line in lines}
         for line in lines:
-            beside.setdefault(whose(line.rows[0]), set()).update(names)
-            ranks.setdefault(whose(line.rows[0]), _rank(line))
+            beside.setdefault(_name(line.rows[0]), set()).update(names)
+            ranks.setdefault(_name(line.rows[0]), _rank(line))
+    order = sorted(ranks, key=lambda name: ranks[name])
+    spread = _coloured(order, beside, Counter())
+    return spread if len(spread) == len(order) else _coloured(order, beside, None)
+
+
+def _coloured(
+    order: Sequence[tuple[str, ...]], beside: Mapping[tuple[str, ...], set[tuple[str, ...]]], used: Counter[str] | None
+) -> Colours:
+    """Give each name a colour that none beside it has: the least used one, or without `used` the first there is."""
     found: dict[tuple[str, ...], str] = {}
-    used: Counter[str] = Counter()
-    for name in sorted(ranks, key=lambda name: ranks[name]):
+    for name in order:
         taken = {found[other] for other in beside[name] if other in found}
         free = [colour for colour in PALETTE if colour not in taken]
         if free:
-            found[name] = min(free, key=lambda colour: used[colour])  # the first of the least used
-            used[found[name]] += 1
+            found[name] = free[0] if used is None else min(free, key=lambda colour: used[colour])
+            if used is not None:
+                used[found[name]] += 1
     return found
+
+
+def _name(row: Row) -> tuple[str, ...]:
+    return row.implementation, row.arithmetic
 
 
 def painted(rows: Sequence[Row], shared: Colours) -> list[str]:
     """Return a colour for each of at most as many rows as the palette has, their own where that is not taken."""
-    own = [shared.get(whose(row), "") for row in rows]
+    own = [shared.get(_name(row), "") for row in rows]
     said = [colour if own.index(colour) == i else "" for i, colour in enumerate(own)]
     spare = iter(colour for colour in PALETTE if colour not in said)
     return [colour or next(spare) for colour in said]

@@ -245,7 +245,7 @@ def test_a_kernel_has_one_colour_in_all_figures(story: Comparison) -> None:
 
 def test_colours_in_one_figure_differ_whatever_is_shared(story: Comparison) -> None:
     rows = [r for r in story.rows if r.boundary == Boundary.KERNEL][:5]
-    assert len(set(plots.painted(rows, {plots.whose(r): "#000000" for r in rows}))) == len(rows)
+    assert len(set(plots.painted(rows, {plots._name(r): "#000000" for r in rows}))) == len(rows)
     assert plots.painted(rows[:2], {}) == list(plots.PALETTE[:2])
 
 
