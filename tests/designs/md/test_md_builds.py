@@ -54,6 +54,17 @@ def test_the_engine_is_counted_once_for_its_part(monkeypatch: pytest.MonkeyPatch
     assert record.conditions["pipelines"] == 40
 
 
+def test_the_engine_of_a_board_is_routed_with_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    def routed(core, **given):  # type: ignore[no-untyped-def]
+        return core, given
+
+    monkeypatch.setattr("designs.md.builds.build_on_board", routed)
+    ((core, given),) = range_limited.build("lj864", board="ulx3s-85f", seeds=4)  # type: ignore[misc]
+    assert (core.facts["engine"], given["seeds"]) == ("ulx3s_lj864", 4)
+    assert (given["options"], given["without_end"]) == (builds.OPTIONS, builds.WITHOUT_END["lj864"])
+    assert "designs/lib/lattice/ecp5_multiplier.sv" in given["sources"]
+
+
 def test_a_core_answers_through_bytes(tmp_path: Path) -> None:
     seed = 9
     print("seed", seed)
