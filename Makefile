@@ -27,6 +27,8 @@ compare: .venv/ready
 	$(BIN)/gatewarp verify deconv --case digits --samples 64
 	$(BIN)/gatewarp build deconv --case digits --board ulx3s-85f --implementation designs/deconv/reverse_loop --reuse
 	$(BIN)/gatewarp measure deconv --device opencl --case digits --batch 1 --batch 64 --seconds 1
+	$(BIN)/gatewarp verify md --case nist
+	$(BIN)/gatewarp measure md --device opencl --case lj864 --batch 10 --batch 100 --seconds 1
 	$(BIN)/gatewarp compare --out $(REPORT)
 
 test: .venv/ready
