@@ -163,7 +163,7 @@ def test_what_is_measured_at_the_pins() -> None:
     ideal = record.conditions["ideal_interval"]
     found, latency = record.get("interval"), record.get("cycles")
     assert ideal <= found.value <= 1.02 * ideal
-    assert found.samples == 799
+    assert found.samples == 798  # of 800 hits; nothing follows the last
     # Alone in the core a hit takes each layer's cycles in turn and a few registers.
     least = sum(folded.default_folding("compact").cycles)
     assert least < latency.value == latency.low == latency.high < least + 60
