@@ -26,7 +26,7 @@ def test_a_record_has_interval_latency_and_utilisation() -> None:
     (record,) = equal.records
     design = generate.generate("digits")
     interval, latency, used = (record.get(name) for name in ("interval", "cycles", "utilisation"))
-    assert (interval.value, interval.statistic, interval.samples) == (192, "exact", 18)  # of 20 images; nothing follows the last
+    assert (interval.value, interval.statistic, interval.samples) == (192, "exact", 18)
     assert (latency.statistic, latency.samples) == ("exact", 3), "alone, every image takes the same time"
     # The slowest layers work in every cycle, and each layer as its folds say.
     folds = [layer.pixels * stream.vector_folds(layer, fold) for layer, fold in pairs(design)]
