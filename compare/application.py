@@ -65,8 +65,8 @@ def _applications(rows: list[Row], systems: Systems) -> Iterator[Application]:
         allowed = [verdict for verdict in verdicts if isinstance(verdict, Ratio)]
         if system is None or not allowed:
             continue
+        moved = _moved(system)
         for engine in _fastest(allowed):
-            moved = system.figures["atoms"].value * BYTES_AN_ATOM / LINK
             ours, theirs = (1 / row.figures["throughput"].value for row in (fpga, engine.under))
             yield Application(
                 engine=engine,
@@ -75,6 +75,11 @@ def _applications(rows: list[Row], systems: Systems) -> Iterator[Application]:
                 transfer=2 * moved,
                 halved=limit(min(ours, theirs), max(ours, theirs), 2 * moved, 2.0),
             )
+
+
+def _moved(system: Row) -> float:
+    """Return how long a number for each coordinate of all atoms takes over the link, s."""
+    return system.figures["atoms"].value * BYTES_AN_ATOM / LINK
 
 
 def _fastest(engines: list[Ratio]) -> list[Ratio]:
@@ -95,7 +100,7 @@ def with_application(row: Row, systems: Systems) -> Row:
     rate, system = row.figures.get("throughput"), systems.get((row.workload, row.case))
     if rate is None or system is None or row.boundary != Boundary.KERNEL:
         return row
-    besides = WHOLE_HOST + 2 * system.figures["atoms"].value * BYTES_AN_ATOM / LINK
+    besides = WHOLE_HOST + 2 * _moved(system)
     low, value, high = (1 / (1 / max(x, 1e-9) + besides) for x in (band(rate)[0], rate.value, band(rate)[1]))
     stages = (*rate.stages, *([] if Stage.MODELLED in rate.stages else [Stage.MODELLED]))
     whole = replace(rate, quantity=WHOLE, value=value, low=low, high=high, stages=stages)
