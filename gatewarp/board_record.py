@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from compare.deployed import CLOCK_BASIS, LINE, NOMINAL, ON_BOARD, ON_SIMULATED
 from compare.provenance import make_provenance, repo_root
-from compare.record import Boundary, Measurement, Record, Scalar, Stage
+from compare.record import Boundary, Measurement, Record, Scalar, Stage, unit_of
 from compare.rows import RAN_ON, SIMULATION
 from designs.boards.bitstream import Built, sources_of
 from designs.boards.session import Outcome
-from designs.boards.subject import Counted
+from designs.boards.subject import Counted, Sample
 from designs.flow.tools import versions
 from gatewarp.power import Power
 
@@ -90,8 +90,11 @@ def record(
     seed: int,
     power: Power | None = None,
     over: Over | None = None,
+    quality: Mapping[str, Sample] | None = None,
 ) -> Record:
     """The record of some runs, over the serial line unless `over` says otherwise. `sources` determine the core.
+
+    `quality` is that of an arithmetic which the oracle's own records do not have.
 
     Errors: ValueError for none, ClockContradictedError."""
     if not runs.outcomes:
@@ -101,6 +104,10 @@ def record(
     over = over or serial(built)
     core, board, stage = built.core, built.board, Stage.SIMULATED if simulated else Stage.MEASURED
     made = [*_on_chip(built, runs, stage), *(() if simulated else _in_time(built, runs))]
+    made += [
+        Measurement(f"quality.{k}", q.value, unit_of(f"quality.{k}"), "mean", q.samples, stage, Boundary.NONE)
+        for k, q in (quality or {}).items()
+    ]
     instrument = "counters of the shell on the simulated board" if simulated else "counters of the shell, host's clock"
     drawn: dict[str, Scalar] = {}
     if power is not None and not simulated:

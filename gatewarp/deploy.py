@@ -26,7 +26,7 @@ from designs.boards.identity import Identity
 from designs.boards.link import Link, open_serial
 from designs.boards.program import Cable, Found
 from designs.boards.serial_line import SerialStream, Stream
-from designs.boards.subject import Subject, options_of
+from designs.boards.subject import Subject, options_of, quality_of
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Over, Runs, record, serial
 from gatewarp.plugged import SIMULATED
@@ -172,7 +172,7 @@ def deploy(
     if not request.faults.any:
         made = record(
             built, runs, simulated=request.simulated, command=request.command, sources=subject.sources(case),
-            seed=request.seed, power=request.power, over=carried,
+            seed=request.seed, power=request.power, over=carried, quality=quality_of(subject, case),
         )  # fmt: skip
     return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM, carried)
 
@@ -284,11 +284,18 @@ def _bitstream(
     if ready is not None:
         jobs = [lambda: ready]
     if request.simulated:
-        jobs.append(partial(bitstream.simulator, planned))
+        jobs.append(partial(_simulator, planned, ready is None))
     built, *simulators = run_parallel(jobs)
     if request.keep is not None:
         say(f"kept {kept.keep(built, request.keep, subject.sources(case))}")
     return built, simulators[0] if simulators else None
+
+
+def _simulator(planned: bitstream.Plan, beside: bool) -> Path:
+    """The simulator of a plan; `beside` a build, whose synthesis first has the cores to itself."""
+    if beside:
+        bitstream.until_synthesised(planned)
+    return bitstream.simulator(planned)
 
 
 @contextmanager

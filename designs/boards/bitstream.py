@@ -174,6 +174,14 @@ def _route(planned: Plan, seed: int, options: Sequence[str]) -> Routed:
     return Routed(seed, made.fmax_hz, made.met, made.bitstream, made.options)
 
 
+def until_synthesised(planned: Plan) -> None:
+    """Return once `build` has synthesised; for work beside it that can as well be done beside place and route."""
+    families.until_synthesised(
+        planned.text, planned.sources, planned.board, planned.clocking.frequency_hz / 1e6,
+        data=planned.core.memories, top=TOP,
+    )  # fmt: skip
+
+
 def of(planned: Plan, routed: Routed) -> Built:
     """What was planned, with a bitstream of it."""
     return Built(

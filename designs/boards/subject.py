@@ -7,7 +7,7 @@ A module is a subject when it has the members of `Subject`. The name of a case c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,12 +28,21 @@ class Counted:
     items: int
 
 
+@dataclass(frozen=True)
+class Sample:
+    """A figure of quality, over so many samples."""
+
+    value: float
+    samples: int
+
+
 class Subject(Protocol):
     """A workload on a board.
 
     `NAME` is the implementation, `CASES` what it can do (the first is the default), `SAMPLES` how many items a run of a
     case takes unless told otherwise, `ITEM` what an item is called. A module may have `OPTIONS` by board, for
-    `bitstream.build`; see `options_of`.
+    `bitstream.build`; see `options_of`. Where its arithmetic on a board is one of its own, it has `quality(case)`; see
+    `quality_of`.
     """
 
     NAME: str
@@ -79,6 +88,12 @@ def options_of(subject: Subject, board: str) -> tuple[str, ...]:
     """Options of nextpnr that a subject has for the first seed on a board; none where it says nothing."""
     options: Mapping[str, tuple[str, ...]] = getattr(subject, "OPTIONS", {})
     return options.get(load(board).name, ())
+
+
+def quality_of(subject: Subject, case: str) -> Mapping[str, Sample]:
+    """Figures of the arithmetic on a board by name; none where it is that of the workload's oracle records."""
+    found: Callable[[str], Mapping[str, Sample]] | None = getattr(subject, "quality", None)
+    return {} if found is None else found(case)
 
 
 def easy_clock(board: str) -> float:

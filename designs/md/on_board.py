@@ -7,12 +7,13 @@ how long it takes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from designs.boards.shell.top import Items
-from designs.boards.subject import Counted, easy_clock, first_difference
+from designs.boards.subject import Counted, Sample, easy_clock, first_difference
 from designs.flow.evidence import Core
 from designs.md import evidence, protocol, range_limited
 from designs.md.config import Engine
@@ -23,6 +24,9 @@ from designs.md.protocol import Script, Status
 from workloads.api import UnknownNameError
 from workloads.md import cases, fixed
 from workloads.md.fixed import State
+from workloads.md.forces import evaluate
+from workloads.md.quality import SEED, STATES
+from workloads.md.tables import format_of
 
 NAME = range_limited.NAME
 CASES = ("lj864",)
@@ -38,7 +42,16 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {"ulx3s-85f": ("--placer", "static", "-
 
 #: One force pipeline, so that it is placed and routed in two minutes; that of `gatewarp build` fills its part. Without
 #: ECP5's own multipliers, since it goes to other families as well.
-ENGINE = Engine("board_lj864", workers=1, filters=2, capacity=24, queue=32, rings=True)
+ENGINE = Engine("board_lj864", workers=1, filters=1, capacity=24, queue=32, filter_bits=6, rings=True)
+
+#: Its numbers are narrower than those of `gatewarp build` (positions of 24 bits), for the same reason: `quality` says
+#: what that costs. A difference of two positions fits a multiplier of 18 bits.
+NARROW: Mapping[str, int] = {
+    "position": 17, "velocity_fraction": 10, "velocity": 26, "bins": 7, "delta": 9, "sums": 30,
+}  # fmt: skip
+
+#: The arithmetic of records: fixed point with places in a cell of so many bits. `fixed` is that of 24.
+ARITHMETIC = f"fixed{NARROW['position']}"
 
 
 @dataclass(frozen=True)
@@ -68,12 +81,13 @@ def design(case: str) -> Design:
     """A case on the small engine. Errors: UnknownNameError."""
     if case not in CASES:
         raise UnknownNameError("case", case, CASES)
-    return generate_system(cases.system(case), ENGINE)
+    system = cases.system(case)
+    return generate_system(system, ENGINE, replace(format_of(system), **NARROW))
 
 
 def core(case: str) -> Core:
     """The engine behind words of a byte."""
-    return narrow(evidence.core_of(NAME, design(case)))
+    return narrow(replace(evidence.core_of(NAME, design(case)), arithmetic=ARITHMETIC))
 
 
 def items(case: str) -> Items:
@@ -151,6 +165,20 @@ def counted(case: str, outputs: Answer) -> Counted | None:
     """Cycles of a step, from the counters after the first and at the end."""
     steps = outputs.last.steps - outputs.first.steps
     return Counted((outputs.last.run_cycles - outputs.first.run_cycles) / steps, steps)
+
+
+def quality(case: str) -> Mapping[str, Sample]:
+    """Force error: relative RMS over all particles of the start states, against float64 (`workloads.md.quality`)."""
+    table = design(case).table
+    wrong = right = 0.0
+    for k in range(STATES):
+        state = cases.state(case, SEED + k)
+        exact = evaluate(table.system, state.positions, state.kinds).forces
+        held = fixed.quantise(table, state.positions, state.velocities, state.kinds)
+        near = fixed.by_list(table, SKIN * table.system.cutoff)
+        wrong += float(((fixed.decode_forces(table, fixed.forces(table, held, near)) - exact) ** 2).sum())
+        right += float((exact**2).sum())
+    return {"force_error": Sample(math.sqrt(wrong / right), STATES)}
 
 
 def _beat(case: str) -> int:

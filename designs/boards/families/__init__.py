@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from designs.boards import Board, BoardError, clocking
+from designs.boards.clocking import Clocking
 from designs.boards.families import ecp5, gatemate, gowin, ice40
 from designs.boards.families.built import Built, Flow
 from designs.flow import cache
@@ -49,7 +50,7 @@ def implement(
     clock = clocking.of(board, mhz)
     if board.family not in FLOWS:
         raise BoardError(f"{board.name}: no open flow for {board.family}; there is one for {', '.join(FLOWS)}")
-    files = list(dict.fromkeys([*sources, *clock.sources, _written(top_text, top)]))
+    files = _files(top_text, sources, clock, top)
     built = FLOWS[board.family].implement(
         files, board, clock.frequency_hz / 1e6, seed, data=data, top=top, options=options
     )
@@ -61,9 +62,30 @@ def implement(
     return built
 
 
+def until_synthesised(
+    top_text: str,
+    sources: Sequence[Path],
+    board: Board,
+    mhz: float,
+    *,
+    data: Sequence[Path] = (),
+    top: str = "board_top",
+) -> None:
+    """Return once `implement` has a netlist of this, for work that is not to slow its synthesis down.
+
+    Of a family other than ECP5 at once. Errors: those of `implement`.
+    """
+    if board.family == "ecp5":
+        ecp5.synthesise(_files(top_text, sources, clocking.of(board, mhz), top), data=data, top=top)
+
+
 def packages(board: Board) -> tuple[str, ...]:
     """The tool packages whose versions belong into the provenance of a bitstream for `board`."""
     return FLOWS[board.family].PACKAGES
+
+
+def _files(text: str, sources: Sequence[Path], clock: Clocking, top: str) -> list[Path]:
+    return list(dict.fromkeys([*sources, *clock.sources, _written(text, top)]))
 
 
 def _written(text: str, top: str) -> Path:

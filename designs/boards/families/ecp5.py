@@ -12,9 +12,14 @@ from designs.boards import Board
 from designs.boards.families.built import Built
 from designs.boards.top import CLOCK
 from designs.flow import ecppack, nextpnr
-from designs.flow.yosys import synth_ecp5
+from designs.flow.yosys import Synthesis, synth_ecp5
 
 PACKAGES: tuple[str, ...] = ("pyosys", nextpnr.PACKAGE)
+
+
+def synthesise(sources: Sequence[Path], *, data: Sequence[Path], top: str) -> Synthesis:
+    """The netlist of a top, from the cache or made; who asks while it is being made waits for it."""
+    return synth_ecp5(top, sources, data=data)
 
 
 def implement(
@@ -28,7 +33,7 @@ def implement(
     options: Sequence[str],
 ) -> Built:
     """See `families.implement`."""
-    synthesis = synth_ecp5(top, sources, data=data)
+    synthesis = synthesise(sources, data=data, top=top)
     routing = nextpnr.place_and_route(
         synthesis.json,
         device=board.nextpnr,
