@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from deploy_stand_ins import BAUD, MHZ, ULX3S, subject
 
 from compare.deployed import CLOCK_BASIS
-from compare.record import Record
+from compare.record import Boundary, Record, Stage
 from designs.boards import bitstream
 from designs.boards.bitstream import Built, Routed
 from designs.boards.identity import Counters, Identity
 from designs.boards.link import Statistics
 from designs.boards.session import ChipTimes, LineTimes, Outcome
+from designs.boards.subject import Sample
 from gatewarp.board_record import ClockContradictedError, Runs, record
 
 
@@ -70,7 +72,19 @@ def test_what_a_record_says_of_its_clock_and_its_sources(built: Built) -> None:
     assert "designs/boards/top.py" in simulated.provenance.sources
 
 
-def make(built: Built, many: Runs, simulated: bool) -> Record:
-    return record(
-        built, many, simulated=simulated, command="gatewarp deploy", sources=["designs/lib/stream_fifo.sv"], seed=1
+@pytest.mark.parametrize("simulated", [False, True])
+def test_an_arithmetic_of_its_own_brings_its_quality(built: Built, simulated: bool) -> None:
+    told = {"force_error": Sample(3e-4, 2)}
+    (made,) = (
+        m for m in make(built, runs((0.9, 1.0)), simulated, told).measurements if m.quantity.startswith("quality.")
     )
+    assert (made.quantity, made.value, made.samples, made.unit) == ("quality.force_error", 3e-4, 2, "1")
+    assert (made.stage, made.boundary) == (Stage.SIMULATED if simulated else Stage.MEASURED, Boundary.NONE)
+    assert not [m for m in make(built, runs((0.9, 1.0)), simulated).measurements if m.quantity.startswith("quality.")]
+
+
+def make(built: Built, many: Runs, simulated: bool, quality: Mapping[str, Sample] | None = None) -> Record:
+    return record(
+        built, many, simulated=simulated, command="gatewarp deploy", sources=["designs/lib/stream_fifo.sv"], seed=1,
+        quality=quality,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,27 @@ def test_a_small_top_to_a_bitstream(name: str, mhz: float) -> None:
         assert gowin.idcode(built.bitstream) == board.idcode
     assert str(built).startswith(f"{built.fmax_hz / 1e6:.1f} MHz, met at ")
     assert implement(blink(board, mhz), source("reset_sync"), board, mhz) == built, "from the cache"
+
+
+def test_who_waits_for_a_synthesis_has_that_of_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWARP_CACHE", str(tmp_path))
+    for (name, mhz), netlists in zip(BOARDS[:2], (1, 0), strict=True):
+        board = boards.load(name)
+        families.until_synthesised(blink(board, mhz), source("reset_sync"), board, mhz)
+        assert len(list(tmp_path.glob("*/netlist.json"))) == netlists, name
+        shutil.rmtree(tmp_path, ignore_errors=True)
+    board, mhz = boards.load("ulx3s-12f"), 50.0
+    families.until_synthesised(blink(board, mhz), source("reset_sync"), board, mhz)
+    routed: list[Path] = []
+
+    def route(netlist: Path, **_: object) -> None:
+        routed.append(netlist)
+        raise FlowError("stopped here")
+
+    monkeypatch.setattr(families.ecp5.nextpnr, "place_and_route", route)
+    with pytest.raises(FlowError, match="stopped here"):
+        implement(blink(board, mhz), source("reset_sync"), board, mhz)
+    assert routed == list(tmp_path.glob("*/netlist.json")), "it was made once"
 
 
 def test_a_seed_is_a_placement_of_its_own() -> None:

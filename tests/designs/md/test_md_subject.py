@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compare.referee import ERRORS_ENOUGH
 from designs.md import on_board, simulation
+from designs.md.evidence import ARITHMETIC
 from designs.md.protocol import EngineFault, Script
 from designs.md.simulation import Run
 from workloads.api import UnknownNameError
+from workloads.md import quality
 
 CASE, STEPS = "lj864", 3
 
@@ -48,6 +51,14 @@ def test_a_wrong_bit_is_seen(answer: bytes) -> None:
     pairs = bytearray(answer)
     pairs[3 * beat] ^= 1  # the last status: its worker's count of pairs
     assert "pairs counted" in on_board.check(CASE, job, on_board.decode(CASE, bytes(pairs), STEPS))
+
+
+def test_the_quality_is_that_of_its_own_narrow_numbers() -> None:
+    (name, told), *others = on_board.quality(CASE).items()
+    assert (name, told.samples, others) == ("force_error", quality.STATES, [])
+    wide = quality.force_error(CASE, "fixed")
+    assert 2 * wide < told.value < ERRORS_ENOUGH["force_error"]  # coarser than 24 bits, but still enough
+    assert on_board.core(CASE).arithmetic == "fixed17" != ARITHMETIC
 
 
 def test_a_flag_is_an_error(answer: bytes) -> None:
