@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from gatewarp import registry
+from gatewarp.faults import Faults
 from gatewarp.terminal import Json, WorkloadName, command_line, err, new_table, out, print_json, progress_bar, write
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def deploy(
         address=address,
         serial=serial,
         flash=flash,
-        faults=deploying.Faults(flip, drop, repeat, delay, seed=seed),
+        faults=Faults(flip, drop, repeat, delay, seed=seed),
         power=given(power_watts, power_csv, power_source, power_boundary),
         command=command_line("deploy"),
     )

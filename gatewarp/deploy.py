@@ -29,6 +29,7 @@ from designs.boards.serial_line import SerialStream, Stream
 from designs.boards.subject import Subject, options_of, quality_of
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Over, Runs, record, serial
+from gatewarp.faults import Faults
 from gatewarp.plugged import SIMULATED
 from gatewarp.ports import port_of, when_back
 from gatewarp.power import Power
@@ -55,23 +56,6 @@ LOOK_BAUD = 115_200
 
 class WrongDesign(RuntimeError):
     """The board does not hold the design that was programmed, or its outputs are not the oracle's."""
-
-
-@dataclass(frozen=True)
-class Faults:
-    """Faults of the line that are put in between, each a chance a byte; see `designs.boards.faults`."""
-
-    flip: float = 0.0
-    drop: float = 0.0
-    repeat: float = 0.0
-    delay: float = 0.0
-    unplug_after: int | None = None
-    seed: int = 1
-
-    @property
-    def any(self) -> bool:
-        """Whether there are any."""
-        return self.unplug_after is not None or max(self.flip, self.drop, self.repeat, self.delay) > 0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from designs import boards
 from designs.boards import Board, BoardError
@@ -20,10 +20,8 @@ from designs.boards.shell.top import Items
 from designs.flow.evidence import Core
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Over
+from gatewarp.faults import Faults
 from workloads.api import Progress
-
-if TYPE_CHECKING:
-    from gatewarp.deploy import Faults
 
 #: Launch mode of a record.
 LAUNCH = "udp"
