@@ -63,6 +63,9 @@ def boards(runs: Iterable[Row]) -> Table:
         {
             "case": lambda r: r.case,
             "implementation": lambda r: r.implementation,
+            "arithmetic": lambda r: r.arithmetic,
+            "engine": lambda r: text_of(r, "engine"),
+            "force error": _force_error,
             "board": lambda r: text_of(r, "board"),
             "clock": lambda r: text.quantity(r, "clock", "Hz"),
             "line": _line,
@@ -80,7 +83,7 @@ def boards(runs: Iterable[Row]) -> Table:
             "over the line, cycles an item", "end to end, items/s", "power",
         ),
     )  # fmt: skip
-    optional = ("power", "on the chip, items/s", "end to end, items/s")
+    optional = ("engine", "force error", "power", "on the chip, items/s", "end to end, items/s")
     return without_empty(made, text.MISSING, keep=[name for name in made.columns if name not in optional])
 
 
@@ -101,6 +104,11 @@ def evidence(row: Row) -> str:
     said += list(dict.fromkeys(row.origins))
     said += ["STALE"] if row.stale else []
     return ", ".join(said)
+
+
+def _force_error(row: Row) -> str:
+    found = row.quality.get("force_error")
+    return text.MISSING if found is None else text.one_quality(found, 3)
 
 
 def _number(row: Row, name: str) -> str:

@@ -76,7 +76,7 @@ def deploy(
     power_boundary: Annotated[str, typer.Option(help="chip, board or system.")] = "",
     json_output: Json = False,
 ) -> None:
-    """Program a board, run the workload on it over its serial line, check every bit, and record what it counted."""
+    """Program a board, run the workload on it over its serial line or UDP, check every bit, record what it counted."""
     from gatewarp import deploy as deploying
     from gatewarp import vendor_deploy
     from gatewarp.power import given

@@ -109,6 +109,8 @@ def record(
         for k, q in (quality or {}).items()
     ]
     instrument = "counters of the shell on the simulated board" if simulated else "counters of the shell, host's clock"
+    if quality:
+        instrument += "; quality: its integer model, which every output equalled"
     drawn: dict[str, Scalar] = {}
     if power is not None and not simulated:
         made.append(power.measurement)

@@ -26,7 +26,7 @@ from designs.boards.identity import Identity
 from designs.boards.link import Link, open_serial
 from designs.boards.program import Cable, Found
 from designs.boards.serial_line import SerialStream, Stream
-from designs.boards.subject import Subject, options_of, quality_of
+from designs.boards.subject import Sample, Subject, options_of, quality_of
 from designs.flow.tools import run_parallel
 from gatewarp.board_record import Over, Runs, record, serial
 from gatewarp.faults import Faults
@@ -85,7 +85,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What came of it. `record` is None for a run with faults put in: that proves the link and measures nothing."""
+    """What came of it. `record` is None for a run with faults put in: that proves the link and measures nothing.
+
+    `quality` is that of an arithmetic which only the board's design has.
+    """
 
     built: Built
     identity: Identity
@@ -95,6 +98,7 @@ class Deployed:
     simulated: bool
     item: str
     over: Over
+    quality: Mapping[str, Sample]
 
 
 def subject_of(workload: str) -> Subject:
@@ -152,13 +156,13 @@ def deploy(
         say(f"identified {identity.name} on {name}, design {identity.design[:16]}{rate}")
         runs = run_items(request, subject, link, identity, built, progress)
         carried = over(built)
-    made = None
+    made, quality = None, quality_of(subject, case)
     if not request.faults.any:
         made = record(
             built, runs, simulated=request.simulated, command=request.command, sources=subject.sources(case),
-            seed=request.seed, power=request.power, over=carried, quality=quality_of(subject, case),
+            seed=request.seed, power=request.power, over=carried, quality=quality,
         )  # fmt: skip
-    return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM, carried)
+    return Deployed(built, identity, runs, loaded.seconds, made, request.simulated, subject.ITEM, carried, quality)
 
 
 def check(request: Request, subject: Subject) -> None:

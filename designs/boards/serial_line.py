@@ -103,12 +103,14 @@ def _way_out(path: str, baud: int, error: Exception) -> PortError:
         rule = UDEV_RULE % _vendor(path)
         return PortForbidden(
             f"no permission to open {path}; put the user into its group (sudo usermod -aG dialout $USER, then log in "
-            f"again), or add the line {rule} to /etc/udev/rules.d/60-gatewarp.rules and plug the board in again"
+            f"again), or add the line {rule} to /etc/udev/rules.d/70-gatewarp.rules and plug the board in again"
         )
     if code in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in text or "resource busy" in text:
         return PortBusy(
             f"{path} is in use by another program (a terminal, another run?); `fuser {path}` names it, end it"
         )
+    if code == errno.ENOTTY or "inappropriate ioctl" in text:
+        return NoPort(f"{path} is no serial port; ports here: {', '.join(ports()) or 'none'}")
     if isinstance(error, ValueError) or code == errno.EINVAL:
         return PortError(f"{path} does not do {baud} baud ({error}); use a lower rate that the board's adapter knows")
     return PortError(f"cannot open {path} at {baud} baud: {error}")

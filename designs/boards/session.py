@@ -86,7 +86,7 @@ class LineTimes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run: outputs, how they differ from the oracle's, times, and what the line did."""
+    """A run: outputs (None where the stream says nothing), how they differ from the oracle's, times, and the line."""
 
     identity: Identity
     items: int
@@ -183,8 +183,11 @@ def run(
     items = subject.count(case, inputs)
     data, expected = subject.encode(case, inputs), subject.expected_bytes(case, items)
     output, line, counters = whole(link, identity, data, expected, progress)
-    outputs = subject.decode(case, output, items)
-    difference = subject.check(case, inputs, outputs)
+    try:
+        outputs = subject.decode(case, output, items)
+        difference = subject.check(case, inputs, outputs)
+    except ValueError as error:  # a stream that says nothing, such as a packet of a wrong length
+        outputs, difference = None, f"the output stream is none of {case}: {error}"
     chip = ChipTimes(missing="not measured, since outputs are wrong")
     if not difference:
         chip = chip_times(link, identity, data, output, bursts=bursts, singles=singles)

@@ -25,7 +25,7 @@ from workloads.api import UnknownNameError
 from workloads.md import cases, fixed
 from workloads.md.fixed import State
 from workloads.md.forces import evaluate
-from workloads.md.quality import SEED, STATES
+from workloads.md.quality import SEED, samples
 from workloads.md.tables import format_of
 
 NAME = range_limited.NAME
@@ -44,8 +44,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {"ulx3s-85f": ("--placer", "static", "-
 #: ECP5's own multipliers, since it goes to other families as well.
 ENGINE = Engine("board_lj864", workers=1, filters=1, capacity=24, queue=32, filter_bits=6, rings=True)
 
-#: Its numbers are narrower than those of `gatewarp build` (positions of 24 bits), for the same reason: `quality` says
-#: what that costs. A difference of two positions fits a multiplier of 18 bits.
+#: Its numbers are narrower than those of `gatewarp build` (positions of 24 bits, tables of twice as many bins), for the
+#: same reason: `quality` says what that costs. A difference of two positions fits a multiplier of 18 bits.
 NARROW: Mapping[str, int] = {
     "position": 17, "velocity_fraction": 10, "velocity": 26, "bins": 7, "delta": 9, "sums": 30,
 }  # fmt: skip
@@ -54,9 +54,13 @@ NARROW: Mapping[str, int] = {
 ARITHMETIC = f"fixed{NARROW['position']}"
 
 
+class TooFewSteps(ValueError):
+    """Steps that the counters could not be read twice in; the message says how many are enough."""
+
+
 @dataclass(frozen=True)
 class Job:
-    """What a run does: the state it starts from, and its steps. Errors: ValueError for too few."""
+    """What a run does: the state it starts from, and its steps. Errors: TooFewSteps."""
 
     state: State
     steps: int
@@ -64,7 +68,7 @@ class Job:
     def __post_init__(self) -> None:
         if self.steps < LEAST_STEPS:
             least = LEAST_STEPS
-            raise ValueError(f"{self.steps} step: a run of md takes at least {least}; give --samples {least}")
+            raise TooFewSteps(f"{self.steps} step: a run of md takes at least {least}; give --samples {least}")
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def sources(case: str) -> list[str]:
 
 
 def inputs(case: str, n: int, seed: int) -> Job:
-    """`n` steps from the start state of a seed. Errors: ValueError for fewer than LEAST_STEPS."""
+    """`n` steps from the start state of a seed. Errors: TooFewSteps for fewer than LEAST_STEPS."""
     return Job(start(design(case), seed), n)
 
 
@@ -168,17 +172,20 @@ def counted(case: str, outputs: Answer) -> Counted | None:
 
 
 def quality(case: str) -> Mapping[str, Sample]:
-    """Force error: relative RMS over all particles of the start states, against float64 (`workloads.md.quality`)."""
-    table = design(case).table
+    """Force error: relative RMS over all particles of start states, against float64, as in `workloads.md.quality`.
+
+    Errors of energy take long runs and are not known.
+    """
+    table, states = design(case).table, samples(case)
     wrong = right = 0.0
-    for k in range(STATES):
+    for k in range(states):
         state = cases.state(case, SEED + k)
         exact = evaluate(table.system, state.positions, state.kinds).forces
         held = fixed.quantise(table, state.positions, state.velocities, state.kinds)
         near = fixed.by_list(table, SKIN * table.system.cutoff)
         wrong += float(((fixed.decode_forces(table, fixed.forces(table, held, near)) - exact) ** 2).sum())
         right += float((exact**2).sum())
-    return {"force_error": Sample(math.sqrt(wrong / right), STATES)}
+    return {"force_error": Sample(math.sqrt(wrong / right), states)}
 
 
 def _beat(case: str) -> int:

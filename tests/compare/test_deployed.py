@@ -74,6 +74,18 @@ def test_a_simulated_board_has_cycles_and_takes_part_in_nothing(tmp_path: Path) 
     assert not [column for column in row if column.endswith("items/s") or column == "power"]
 
 
+def test_an_arithmetic_of_its_own_is_named_with_its_engine_and_quality(tmp_path: Path) -> None:
+    plain, narrow = ran(ON_SIMULATED), ran(ON_SIMULATED, arithmetic="fixed17", engine="board_lj864")
+    told = measurement("quality.force_error", 3.3e-4, stage=Stage.SIMULATED, boundary=Boundary.NONE)
+    narrow = replace(narrow, measurements=(*narrow.measurements, told))
+    first, second = table_of(compared(tmp_path / "both", plain, narrow))
+    assert {row["arithmetic"]: (row["engine"], row["force error"]) for row in (first, second)} == {
+        "fixed": ("–", "–"), "fixed17": ("board_lj864", "3.3e-04"),
+    }  # fmt: skip
+    (alone,) = table_of(compared(tmp_path / "plain", plain))
+    assert {"engine", "force error"}.isdisjoint(alone)
+
+
 def test_a_measured_board_stands_beside_what_was_simulated_and_routed(tmp_path: Path) -> None:
     found = compared(tmp_path, simulated(), routed(), ran(ON_BOARD), ran(ON_SIMULATED))
     chip = [r for r in found.rows if r.boundary == Boundary.KERNEL and r.device == "lfe5u-85f"]

@@ -18,6 +18,7 @@ from compare.rows import RAN_ON
 from compare.store import read_store
 from designs.boards.line_errors import NoPort, PortBusy, PortError, PortForbidden, Stalled
 from designs.boards.link import open_serial
+from designs.boards.subject import Sample
 from gatewarp import board_record, cli, deploy
 
 Run = Callable[..., tuple[int, str, str]]
@@ -290,6 +291,21 @@ def test_a_wrong_output_is_an_error_and_no_record(
     assert not records(tmp_path)
 
 
+def test_an_arithmetic_of_its_own_says_what_it_costs(
+    tmp_path: Path, run: Run, port: Port, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = subject()
+    of.quality = lambda case: {"force_error": Sample(3.3e-4, 4)}
+    monkeypatch.setattr(deploy, "subject_of", lambda workload: of)
+    code, out, err = run(*on_ulx3s(tmp_path, "--port", "/dev/x"))
+    assert code == 0, err
+    assert "arithmetic: fixed, force error 3.3e-04" in out
+    (made,) = records(tmp_path)
+    (told,) = (m for m in made.measurements if m.quantity == "quality.force_error")
+    assert (told.value, told.samples, told.stage) == (3.3e-4, 4, Stage.MEASURED)
+    assert made.provenance.source.endswith("quality: its integer model, which every output equalled")
+
+
 def test_a_design_that_hangs_is_one_line(tmp_path: Path, run: Run, port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
     def hang(*_: object, **__: object) -> None:
         raise Stalled("the design gave and took nothing")
@@ -325,6 +341,9 @@ def test_a_run_with_faults_is_no_measurement(tmp_path: Path, run: Run, port: Por
         (("deploy", "track", "--board", "ulx3s", "--clock", "50", "--bitstream", "x.bit"), "decided in the bitstream"),
         (("deploy", "track", "--board", "icebreaker"), "is only programmed through its flash; say --flash"),
         (("deploy", "track", "--board", "ulx3s", "--flip", "2"), "Invalid value for '--flip'"),
+        (("deploy", "track", "--board", "ulx3s", "--flip", "0.6", "--drop", "0.6"), "together they must not"),
+        (("deploy", "track", "--board", "pynq-z2", "--transport", "nonsense"), "pynq-z2: no --transport here"),
+        (("deploy", "track", "--board", "alveo-u50", "--address", "10.0.0.9"), "alveo-u50: no --address here"),
         (("deploy", "track", "--board", "ulx3s", "--samples", "0"), "Invalid value for '--samples'"),
         (("deploy", "track", "--board", "ulx3s", "--samples", "10000001"), "Invalid value for '--samples'"),
         (("deploy", "track", "--board", "ulx3s", "--baud", "299"), "Invalid value for '--baud'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -76,6 +77,18 @@ def test_messages_are_those_of_the_code() -> None:
         for message in re.findall(r"`([^`]+)`", cells[0]):
             for part in re.split(r"…|\d[\d:]*|/dev/ttyUSB0|ulx3s-85f|LFE5U-45F|cmsisdap", message):
                 assert part.strip(" ,();.") in said, (message, part)
+
+
+def test_figures_of_the_shipped_runs() -> None:
+    shares, clocks = [], []
+    for workload in ("track", "bcnn", "deconv", "md"):
+        run = json.loads((ROOT / "compare" / "reference" / f"{workload}-simulated-board.jsonl").read_text())
+        said, figures = run["conditions"], {m["quantity"]: m["value"] for m in run["measurements"]}
+        bits = 10 * round(figures["clock"] / said["baud"])
+        shares.append(100 * bits * max(said["bytes_in"], said["bytes_out"]) / figures["cycles.line"])
+        clocks.append(f"`{workload}/{run['case']}` {said['bitstream_fmax_hz'] / 1e6:.1f}")
+    assert f"{', '.join(f'{share:.1f}' for share in shares)} %" in TEXT
+    assert f"{', '.join(clocks)} MHz" in TEXT
 
 
 def test_options_exist() -> None:

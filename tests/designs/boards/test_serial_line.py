@@ -158,7 +158,7 @@ def test_a_port_that_the_user_may_not_open() -> None:
 def test_a_file_that_is_no_port(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("")
-    with pytest.raises(PortError, match=f"cannot open {path} at 115200 baud"):
+    with pytest.raises(NoPort, match=f"{path} is no serial port; ports here: "):
         open_serial(str(path), 115_200)
 
 

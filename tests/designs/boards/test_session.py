@@ -130,6 +130,19 @@ def test_a_hung_design_ends_the_run() -> None:
         session.run(link, Subject(), "plain", items(20))
 
 
+def test_a_stream_that_says_nothing_is_a_wrong_output() -> None:
+    link, _ = make()
+
+    class Packets(Subject):
+        def decode(self, case: str, data: bytes, n: int) -> Any:
+            raise ValueError("a dump in which a particle comes twice")
+
+    outcome = session.run(link, Packets(), "plain", items(20))
+    assert outcome.difference == "the output stream is none of plain: a dump in which a particle comes twice"
+    assert outcome.outputs is None
+    assert outcome.chip.missing == "not measured, since outputs are wrong"
+
+
 def test_counts_that_contradict_the_streams() -> None:
     """A design that gives more than the case says: the surplus is seen in the chip's count of words."""
     link, _ = make()

@@ -55,7 +55,7 @@ def test_a_wrong_bit_is_seen(answer: bytes) -> None:
 
 def test_the_quality_is_that_of_its_own_narrow_numbers() -> None:
     (name, told), *others = on_board.quality(CASE).items()
-    assert (name, told.samples, others) == ("force_error", quality.STATES, [])
+    assert (name, told.samples, others) == ("force_error", quality.samples(CASE), [])
     wide = quality.force_error(CASE, "fixed")
     assert 2 * wide < told.value < ERRORS_ENOUGH["force_error"]  # coarser than 24 bits, but still enough
     assert on_board.core(CASE).arithmetic == "fixed17" != ARITHMETIC
@@ -70,7 +70,7 @@ def test_a_flag_is_an_error(answer: bytes) -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(ValueError, match="takes at least 2; give --samples 2"):
+    with pytest.raises(on_board.TooFewSteps, match="takes at least 2; give --samples 2"):  # ours: one message
         on_board.inputs(CASE, 1, 1)
     with pytest.raises(UnknownNameError, match="unknown case 'nope'"):
         on_board.core("nope")

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from designs.boards import vendor
 from designs.boards.line_errors import NoPort
 from designs.boards.simulated.simulator import build_simulator
+from designs.boards.subject import Sample
 from designs.boards.top import clocks_per_bit
 from designs.boards.vendor.facts import plain
 from gatewarp import board_record, deploy, vendor_deploy
@@ -64,6 +65,8 @@ def test_deploy_to_the_vc709(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     words = ["deploy", "track", "--board", "vc709", "--clock", str(MHZ), "--samples", str(WORDS), "--runs", "1"]
     words += ["--keep", str(tmp_path / "project"), "--json"]
     monkeypatch.setitem(cast(dict[str, str], deploy.SUBJECTS), "track", "vendor_loopback")
+    told = {"force_error": Sample(3e-4, 2)}
+    monkeypatch.setattr(vendor_loopback, "quality", lambda case: told, raising=False)
     monkeypatch.setattr(board_record, "BUSY", 0)  # the simulator's clock is far slower than the board's
     core = vendor_loopback.core()
     project = vendor.generate(core, "vc709", tmp_path / "project", mhz=MHZ, items=vendor_loopback.ITEMS)
@@ -80,6 +83,7 @@ def test_deploy_to_the_vc709(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     values = {each["quantity"]: each["value"] for each in run["measurements"]}
     assert values["clock"] == 50e6
     assert 1 <= values["interval"] < 1.05
+    assert values["quality.force_error"] == 3e-4
 
 
 def test_a_bridge_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
