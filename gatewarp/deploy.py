@@ -343,7 +343,8 @@ def run_items(
     for number in range(1, request.runs + 1):
         what = f"{item}s over the line" + (f", run {number} of {request.runs}" if request.runs > 1 else "")
         seen = partial(_seen, progress, what, total)
-        outcome = session.run(link, subject, case, inputs, identity=identity, progress=seen)
+        timed = not request.faults.any
+        outcome = session.run(link, subject, case, inputs, identity=identity, timed=timed, progress=seen)
         if outcome.difference:
             raise WrongDesign(f"{built.core.workload}/{case} on {built.board.name}: {outcome.difference}")
         outcomes.append(outcome)

@@ -102,10 +102,15 @@ def test_track_answers_a_hit_a_cycle_on_the_chip(results: Path) -> None:
     assert told["line_cycles"] >= 200 * 5 * 10 * round(told["clock_hz"] / 3e6)
 
 
-def test_faults_in_the_line_change_no_bit(results: Path) -> None:
-    words = ("deploy", "track", "--board", "ulx3s", "--simulated", "--samples", "300", "--seed", "7")
-    done = gatewarp(*words, "--flip", "1e-3", "--drop", "3e-4", "--repeat", "3e-4")
+@pytest.mark.parametrize(
+    ("samples", "faults"),
+    [("300", ("--flip", "1e-3", "--drop", "3e-4", "--repeat", "3e-4")), ("100", ("--flip", "1e-2"))],
+)
+def test_faults_in_the_line_change_no_bit(results: Path, samples: str, faults: tuple[str, ...]) -> None:
+    words = ("deploy", "track", "--board", "ulx3s", "--simulated", "--samples", samples, "--seed", "7")
+    done = gatewarp(*words, *faults)
     assert done.returncode == 0, f"seed 7\n{done.stderr}"
     assert "every bit equal to the oracle" in done.stdout
+    assert "on the chip: not counted, faults were put in" in done.stdout
     assert "no record: faults were put in" in done.stdout
     assert not results.exists()

@@ -130,6 +130,13 @@ def test_a_hung_design_ends_the_run() -> None:
         session.run(link, Subject(), "plain", items(20))
 
 
+def test_a_line_with_faults_carries_the_stream_alone() -> None:
+    link, _ = make()
+    outcome = session.run(link, Subject(), "plain", items(20), timed=False)
+    assert (outcome.difference, outcome.items) == ("", 20)
+    assert outcome.chip == session.ChipTimes(missing="faults were put in")
+
+
 def test_a_stream_that_says_nothing_is_a_wrong_output() -> None:
     link, _ = make()
 
