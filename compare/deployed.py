@@ -65,7 +65,7 @@ def boards(runs: Iterable[Row]) -> Table:
             "implementation": lambda r: r.implementation,
             "arithmetic": lambda r: r.arithmetic,
             "engine": lambda r: text_of(r, "engine"),
-            "force error": _force_error,
+            "force error": text.force_error,
             "board": lambda r: text_of(r, "board"),
             "clock": lambda r: text.quantity(r, "clock", "Hz"),
             "line": _line,
@@ -104,11 +104,6 @@ def evidence(row: Row) -> str:
     said += list(dict.fromkeys(row.origins))
     said += ["STALE"] if row.stale else []
     return ", ".join(said)
-
-
-def _force_error(row: Row) -> str:
-    found = row.quality.get("force_error")
-    return text.MISSING if found is None else text.one_quality(found, 3)
 
 
 def _number(row: Row, name: str) -> str:

@@ -85,7 +85,7 @@ def motion(rows: Iterable[Row]) -> Table:
             "pairs/s": lambda r: text.quantity(r, PAIRS, ""),
             "atom-steps/s": lambda r: text.quantity(r, ATOMS, ""),
             "energy a step": lambda r: text.quantity(r, "energy", "J"),
-            "force error": _error,
+            "force error": text.force_error,
             "energy change a particle": _change,
             "evidence": text.evidence,
         },
@@ -94,11 +94,6 @@ def motion(rows: Iterable[Row]) -> Table:
         wide=True,
     )  # fmt: skip
     return without_empty(made, text.MISSING, keep=("ns/day", "energy a step", "force error"))
-
-
-def _error(row: Row) -> str:
-    figure = row.quality.get("force_error")
-    return text.MISSING if figure is None else text.one_quality(figure, 3)
 
 
 def _change(row: Row) -> str:

@@ -106,22 +106,22 @@ def colours(comparison: Comparison) -> Colours:
             beside.setdefault(_name(line.rows[0]), set()).update(names)
             ranks.setdefault(_name(line.rows[0]), _rank(line))
     order = sorted(ranks, key=lambda name: ranks[name])
-    spread = _coloured(order, beside, Counter())
-    return spread if len(spread) == len(order) else _coloured(order, beside, None)
+    spread = _coloured(order, beside, spread=True)
+    return spread if len(spread) == len(order) else _coloured(order, beside, spread=False)
 
 
 def _coloured(
-    order: Sequence[tuple[str, ...]], beside: Mapping[tuple[str, ...], set[tuple[str, ...]]], used: Counter[str] | None
+    order: Sequence[tuple[str, ...]], beside: Mapping[tuple[str, ...], set[tuple[str, ...]]], *, spread: bool
 ) -> Colours:
-    """Give each name a colour that none beside it has: the least used one, or without `used` the first there is."""
+    """Give each name a colour that none beside it has: the least used one, or without `spread` the first there is."""
     found: dict[tuple[str, ...], str] = {}
+    used: Counter[str] = Counter()
     for name in order:
         taken = {found[other] for other in beside[name] if other in found}
         free = [colour for colour in PALETTE if colour not in taken]
         if free:
-            found[name] = free[0] if used is None else min(free, key=lambda colour: used[colour])
-            if used is not None:
-                used[found[name]] += 1
+            found[name] = min(free, key=lambda colour: used[colour]) if spread else free[0]
+            used[found[name]] += 1
     return found
 
 

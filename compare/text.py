@@ -203,6 +203,12 @@ def one_quality(figure: Figure, places: int) -> str:
     return f"{figure.value:.1f} dB" if figure.unit == "dB" else f"{figure.value:.{places}f}"
 
 
+def force_error(row: Row) -> str:
+    """Return the force error of a row, or an en-dash."""
+    figure = row.quality.get("force_error")
+    return MISSING if figure is None else one_quality(figure, 3)
+
+
 def evidence(row: Row) -> str:
     """Return how a row is known: grade, samples, origin, and what speaks against it."""
     grade = row.grade or next((figure.grade for figure in row.quality.values()), "")

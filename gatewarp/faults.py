@@ -11,7 +11,10 @@ class FaultsError(ValueError):
 
 @dataclass(frozen=True)
 class Faults:
-    """Faults of the line that are put in between, each a chance a byte; see `designs.boards.faults`."""
+    """Faults of the line that are put in between, each a chance a byte, or over UDP a datagram.
+
+    See `designs.boards.faults` and `designs.boards.ethernet.noise`.
+    """
 
     flip: float = 0.0
     drop: float = 0.0
@@ -25,7 +28,7 @@ class Faults:
         rates = {name: getattr(self, name) for name in ("flip", "drop", "repeat", "delay")}
         if min(rates.values()) < 0 or sum(rates.values()) > 1:
             asked = " ".join(f"--{name} {rate:g}" for name, rate in rates.items() if rate)
-            raise FaultsError(f"{asked}: each is a chance a byte from 0 to 1, and together they must not be above 1")
+            raise FaultsError(f"{asked}: each is a chance from 0 to 1, and together they must not be above 1")
 
     @property
     def any(self) -> bool:
